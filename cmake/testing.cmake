@@ -1,0 +1,39 @@
+# add_room_test(<room> <name> [RANKS n...] [TIMEOUT s] [LIBRARIES t...] SOURCES file...)
+# Without RANKS: one executable, one CTest entry, no launcher. With RANKS: one CTest entry per rank
+# count under the launcher; the executable must use the MPI test main (tests/support/mpi_main.cpp).
+# Label = room. PROCESSORS tells ctest -j how many cores an entry takes.
+find_package(GTest REQUIRED)
+
+find_program(PHYSARUM_MPIRUN NAMES mpirun mpiexec HINTS ${PHYSARUM_MPI_PREFIX}/bin NO_DEFAULT_PATH)
+physarum_require(PHYSARUM_MPIRUN "mpirun below ${PHYSARUM_MPI_PREFIX}/bin" "Run jobs/setup.sh or set -DPHYSARUM_MPI_PREFIX=...")
+
+function(add_room_test room name)
+  cmake_parse_arguments(A "" "TIMEOUT" "RANKS;SOURCES;LIBRARIES" ${ARGN})
+  if(NOT A_TIMEOUT)
+    set(A_TIMEOUT 120)
+  endif()
+  if(NOT TARGET physarum_${room})
+    return()
+  endif()
+  set(target ${room}_${name}_test)
+  add_executable(${target} ${A_SOURCES})
+  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/${room})
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/src/${room})
+  target_link_libraries(${target} PRIVATE physarum_${room} physarum_flags GTest::gtest ${A_LIBRARIES})
+  target_compile_definitions(${target} PRIVATE
+    PHYSARUM_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/${room}/data" PHYSARUM_INPUTS="${PROJECT_SOURCE_DIR}/inputs")
+  if(A_RANKS)
+    target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests/support/mpi_main.cpp)
+    target_link_libraries(${target} PRIVATE physarum_parallel)
+    foreach(ranks IN LISTS A_RANKS)
+      set(entry ${room}.${name}.${ranks})
+      add_test(NAME ${entry} COMMAND ${CMAKE_COMMAND} -E env PHYSARUM_MPIRUN=${PHYSARUM_MPIRUN}
+        ${PROJECT_SOURCE_DIR}/jobs/launch -n ${ranks} --program $<TARGET_FILE:${target}>)
+      set_tests_properties(${entry} PROPERTIES LABELS ${room} PROCESSORS ${ranks} TIMEOUT ${A_TIMEOUT})
+    endforeach()
+  else()
+    target_link_libraries(${target} PRIVATE GTest::gtest_main)
+    add_test(NAME ${room}.${name} COMMAND ${target})
+    set_tests_properties(${room}.${name} PROPERTIES LABELS ${room} TIMEOUT ${A_TIMEOUT})
+  endif()
+endfunction()
