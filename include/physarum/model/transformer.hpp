@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "physarum/model/config.hpp"
+#include "physarum/model/packed_batch.hpp"
+#include "physarum/model/parameter_store.hpp"
+
+namespace physarum::model {
+
+enum class Keep { nothing, for_backward };
+enum class Entropy { skip, compute };
+
+struct ForwardOptions {
+  double temperature = 1.0;  ///< logits are divided by it; > 0
+  Keep keep = Keep::nothing;
+  Entropy entropy = Entropy::skip;
+};
+
+/// One value per target of the batch, in its order; the memory belongs to the transformer and holds
+/// until its next forward().
+struct TokenScores {
+  std::span<const float> log_probs;  ///< natural logarithm
+  std::span<const float>
+      entropies;  ///< of the whole distribution, in nats; empty with Entropy::skip
+};
+
+/// Forward and backward pass over packed batches, fp32, written out by hand: each layer's few
+/// activations stay in one workspace, gradients are added straight into the store's flat gradient
+/// buffer. Same input, same bits (for one number of threads). One thread uses it at a time; several
+/// transformers may share a store if only one of them runs backward.
+class Transformer {
+ public:
+  /// `store` was made from `config` and outlives the transformer.
+  Transformer(const ModelConfig& config, ParameterStore& store);
+  ~Transformer();
+  Transformer(const Transformer&) = delete;
+  Transformer& operator=(const Transformer&) = delete;
+  Transformer(Transformer&&) noexcept;
+  Transformer& operator=(Transformer&&) noexcept;
+
+  /// Log-probabilities (and entropies) of the batch's targets.
+  [[nodiscard]] TokenScores forward(const PackedBatch& batch, const ForwardOptions& options);
+
+  /// Adds d(loss)/d(parameter) to the store's gradients, given d(loss)/d(log_prob) per target of
+  /// the last forward(), which must have kept its activations; they are used up. `d_entropies` may
+  /// be empty; if not, that forward() must have computed entropies.
+  void backward(std::span<const float> d_log_probs, std::span<const float> d_entropies = {});
+
+  /// Logits of all tokens, [T, vocab_size], temperature 1. For tests and inspection.
+  [[nodiscard]] std::vector<float> logits(const PackedBatch& batch);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Threads that matrix products of this process may use; 1 unless called. Call before the first
+/// forward(). Several ranks share a machine, so ranks, not threads, are the usual way to use cores.
+void use_threads(int count);
+
+}  // namespace physarum::model
