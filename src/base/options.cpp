@@ -1,0 +1,293 @@
+#include "physarum/base/options.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <sstream>
+#include <utility>
+
+#include "physarum/base/contracts.hpp"
+#include "physarum/base/metrics.hpp"
+
+namespace physarum::base {
+
+namespace {
+
+std::string number_text(double value) { return json_number(value); }
+
+template <class T>
+std::string range_text(Range<T> range) {
+  std::ostringstream text;
+  text << "from " << range.low << " to " << range.high;
+  return text.str();
+}
+
+template <class T>
+T parse_number(std::string_view value, std::string_view where, Range<T> range) {
+  T result{};
+  const char* end = value.data() + value.size();
+  const auto [stop, error] = std::from_chars(value.data(), end, result);
+  if (error != std::errc{} || stop != end) {
+    throw UserError("'" + std::string(value) + "' is not " +
+                        (std::is_integral_v<T> ? "an integer" : "a number"),
+                    where, "give a value " + range_text(range));
+  }
+  // Written so that NaN, which compares false with everything, is refused too.
+  if (!(result >= range.low && result <= range.high)) {
+    throw UserError("value " + std::string(value) + " is out of range", where,
+                    "give a value " + range_text(range));
+  }
+  return result;
+}
+
+bool parse_switch(std::string_view value, std::string_view where) {
+  if (value == "true") return true;
+  if (value == "false") return false;
+  throw UserError("'" + std::string(value) + "' is not true or false", where, "give true or false");
+}
+
+std::vector<std::string> split_list(std::string_view value) {
+  std::vector<std::string> items;
+  std::string item;
+  for (const char c : value) {
+    if (c != ',' && c != ' ') {
+      item += c;
+    } else if (!item.empty()) {
+      items.push_back(std::exchange(item, {}));
+    }
+  }
+  if (!item.empty()) items.push_back(item);
+  return items;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const auto& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+}  // namespace
+
+std::string Option::key() const {
+  std::string result = name;
+  std::ranges::replace(result, '-', '_');
+  return result;
+}
+
+void OptionTable::declare(Option option) {
+  expects(find(option.name) == nullptr, "an option is declared twice");
+  option.topic = topic_;
+  option.default_text = option.get();
+  options_.push_back(std::move(option));
+}
+
+void OptionTable::add(std::string name, std::int64_t& field, std::string help,
+                      Range<std::int64_t> range) {
+  declare({.name = std::move(name),
+           .topic = {},
+           .type = "integer",
+           .help = std::move(help),
+           .default_text = {},
+           .choices = {},
+           .set = [&field, range](
+                      std::string_view value,
+                      std::string_view where) { field = parse_number(value, where, range); },
+           .get = [&field] { return std::to_string(field); }});
+}
+
+void OptionTable::add(std::string name, std::optional<std::int64_t>& field, std::string help,
+                      Range<std::int64_t> range) {
+  declare({.name = std::move(name),
+           .topic = {},
+           .type = "integer",
+           .help = std::move(help),
+           .default_text = {},
+           .choices = {},
+           .set = [&field, range](
+                      std::string_view value,
+                      std::string_view where) { field = parse_number(value, where, range); },
+           .get = [&field] { return field ? std::to_string(*field) : std::string(); }});
+}
+
+void OptionTable::add(std::string name, double& field, std::string help, Range<double> range) {
+  declare({.name = std::move(name),
+           .topic = {},
+           .type = "number",
+           .help = std::move(help),
+           .default_text = {},
+           .choices = {},
+           .set = [&field, range](
+                      std::string_view value,
+                      std::string_view where) { field = parse_number(value, where, range); },
+           .get = [&field] { return number_text(field); }});
+}
+
+void OptionTable::add(std::string name, std::optional<double>& field, std::string help,
+                      Range<double> range) {
+  declare({.name = std::move(name),
+           .topic = {},
+           .type = "number",
+           .help = std::move(help),
+           .default_text = {},
+           .choices = {},
+           .set = [&field, range](
+                      std::string_view value,
+                      std::string_view where) { field = parse_number(value, where, range); },
+           .get = [&field] { return field ? number_text(*field) : std::string(); }});
+}
+
+void OptionTable::add(std::string name, std::string& field, std::string help,
+                      std::vector<std::string> choices) {
+  declare({.name = std::move(name),
+           .topic = {},
+           .type = "text",
+           .help = std::move(help),
+           .default_text = {},
+           .choices = choices,
+           .set =
+               [&field, choices](std::string_view value, std::string_view where) {
+                 if (!choices.empty() && std::ranges::find(choices, value) == choices.end()) {
+                   throw UserError("'" + std::string(value) + "' is not a choice", where,
+                                   "choose one of: " + joined(choices));
+                 }
+                 field = value;
+               },
+           .get = [&field] { return field; }});
+}
+
+void OptionTable::add_switch(std::string name, bool& field, std::string help) {
+  declare({.name = std::move(name),
+           .topic = {},
+           .type = "switch",
+           .help = std::move(help),
+           .default_text = {},
+           .choices = {},
+           .set = [&field](std::string_view value,
+                           std::string_view where) { field = parse_switch(value, where); },
+           .get = [&field] { return std::string(field ? "true" : "false"); }});
+}
+
+void OptionTable::add_list(std::string name, std::vector<std::int64_t>& field, std::string help) {
+  declare({.name = std::move(name),
+           .topic = {},
+           .type = "list of integers",
+           .help = std::move(help),
+           .default_text = {},
+           .choices = {},
+           .set =
+               [&field](std::string_view value, std::string_view where) {
+                 std::vector<std::int64_t> items;
+                 for (const auto& item : split_list(value)) {
+                   items.push_back(parse_number<std::int64_t>(item, where, {INT64_MIN, INT64_MAX}));
+                 }
+                 field = std::move(items);
+               },
+           .get =
+               [&field] {
+                 std::string text;
+                 for (const auto item : field)
+                   text += (text.empty() ? "" : ",") + std::to_string(item);
+                 return text;
+               }});
+}
+
+void OptionTable::add_list(std::string name, std::vector<std::string>& field, std::string help) {
+  declare({.name = std::move(name),
+           .topic = {},
+           .type = "list of texts",
+           .help = std::move(help),
+           .default_text = {},
+           .choices = {},
+           .set = [&field](std::string_view value, std::string_view) { field = split_list(value); },
+           .get =
+               [&field] {
+                 std::string text;
+                 for (const auto& item : field) text += (text.empty() ? "" : ",") + item;
+                 return text;
+               }});
+}
+
+void OptionTable::add_choice_impl(std::string name, std::string help,
+                                  std::vector<std::string> texts,
+                                  std::function<void(std::size_t)> set,
+                                  std::function<std::size_t()> get) {
+  declare({.name = std::move(name),
+           .topic = {},
+           .type = "text",
+           .help = std::move(help),
+           .default_text = {},
+           .choices = texts,
+           .set =
+               [texts, set](std::string_view value, std::string_view where) {
+                 const auto found = std::ranges::find(texts, value);
+                 if (found == texts.end()) {
+                   throw UserError("'" + std::string(value) + "' is not a choice", where,
+                                   "choose one of: " + joined(texts));
+                 }
+                 set(static_cast<std::size_t>(found - texts.begin()));
+               },
+           .get = [texts, get] { return texts.at(get()); }});
+}
+
+Option* OptionTable::find(std::string_view name) {
+  const auto found = std::ranges::find(options_, name, &Option::name);
+  return found == options_.end() ? nullptr : &*found;
+}
+
+std::optional<std::string> OptionTable::nearest(std::string_view name) const {
+  std::vector<std::string> names;
+  for (const auto& option : options_) names.push_back(option.name);
+  return nearest_word(name, names);
+}
+
+std::string OptionTable::to_toml() const {
+  std::string text;
+  std::vector<std::string> topics;
+  for (const auto& option : options_) {
+    if (std::ranges::find(topics, option.topic) == topics.end()) topics.push_back(option.topic);
+  }
+  for (const auto& topic : topics) {
+    text += (text.empty() ? "[" : "\n[") + topic + "]\n";
+    for (const auto& option : options_) {
+      if (option.topic != topic) continue;
+      const std::string value = option.get();
+      if (value.empty() && option.type != "text") continue;  // an optional without a value
+      const bool plain = option.type == "integer" || option.type == "number" || option.is_switch();
+      if (option.type == "list of integers") {
+        text += option.key() + " = [" + value + "]\n";
+      } else {
+        text += option.key() + " = " + (plain ? value : json_string(value)) + "\n";
+      }
+    }
+  }
+  return text;
+}
+
+std::optional<std::string> nearest_word(std::string_view word,
+                                        const std::vector<std::string>& words) {
+  const auto distance = [](std::string_view a, std::string_view b) {
+    std::vector<std::size_t> row(b.size() + 1);
+    for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+      std::size_t diagonal = std::exchange(row[0], i);
+      for (std::size_t j = 1; j <= b.size(); ++j) {
+        const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+        diagonal = row[j];
+        row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+      }
+    }
+    return row.back();
+  };
+  std::optional<std::string> best;
+  std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
+  for (const auto& candidate : words) {
+    const auto d = distance(word, candidate);
+    if (d < best_distance) {
+      best_distance = d;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+}  // namespace physarum::base
