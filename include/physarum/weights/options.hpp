@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+
+#include "physarum/base/options.hpp"
+
+#include "physarum/weights/catalogue.hpp"
+
+namespace physarum::weights {
+
+enum class UpdateMode { full, delta };
+
+/// How weights travel from trainers to engines.
+struct WeightOptions {
+  UpdateMode mode = UpdateMode::delta;
+  TransferType transfer_type = TransferType::bf16;
+  /// Deltas that the store keeps; an engine behind by more takes the full image.
+  std::int64_t delta_ring = 4;
+  void validate() const;  ///< throws UserError
+};
+
+/// --update-weight-mode, --update-weight-transfer-type, --update-weight-delta-ring.
+void declare_options(base::OptionTable& table, WeightOptions& options);
+
+}  // namespace physarum::weights

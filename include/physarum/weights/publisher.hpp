@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "physarum/base/deadline.hpp"
+#include "physarum/base/ids.hpp"
+
+#include "physarum/weights/catalogue.hpp"
+
+namespace physarum::weights {
+
+/// What one publish did, summed over all trainer ranks; the same on each of them.
+struct PublishResult {
+  enum class Kind { delta, full };
+  base::WeightVersion version;
+  Kind kind = Kind::full;
+  double density = 1;           ///< changed share of all elements; 1 for a full one
+  std::int64_t wire_bytes = 0;  ///< put into the store, digests included
+  double encode_s = 0;          ///< slowest rank
+  double seconds = 0;           ///< this rank, from entry to visible
+};
+
+/// Trainer end of the weight store. Each trainer rank owns one range of the image's bytes (whole
+/// blocks of StoreLayout) and puts it itself; no rank gathers. Made by WeightExchange.
+class Publisher {
+ public:
+  class Impl;
+  explicit Publisher(std::unique_ptr<Impl> impl);
+  Publisher(Publisher&&) noexcept;
+  Publisher& operator=(Publisher&&) noexcept;
+  ~Publisher();
+
+  /// This rank's range of the image, in bytes and in elements of the flat buffer; may be empty
+  /// when there are more ranks than blocks.
+  [[nodiscard]] Range my_bytes() const;
+  [[nodiscard]] Range my_elements() const;
+
+  /// Where the next version's bytes of my_bytes() are put before publish(). What it held before
+  /// is lost with each publish.
+  [[nodiscard]] std::span<std::byte> next();
+  /// Fills next() from a flat fp32 buffer of Catalogue::total_elements(); reads my_elements() only.
+  void stage(std::span<const float> flat);
+
+  /// Makes next() of all ranks visible as `version`. Collective over the trainer group; the same
+  /// `version` on all, greater than the last. A delta goes out if the mode allows it, `version`
+  /// follows the last published one, and the encoded changes are small; otherwise the full image.
+  /// On return the version is visible to every engine. The first one is always full. Waits for the
+  /// other trainer ranks, until `deadline` (throws); never for engines. Failures are agreed: all
+  /// ranks throw together, the version does not become visible, and the next publish is full.
+  PublishResult publish(base::WeightVersion version, base::Deadline deadline);
+  /// stage() and publish().
+  PublishResult publish(base::WeightVersion version, std::span<const float> flat,
+                        base::Deadline deadline);
+
+  /// The last version published here; not valid() before the first.
+  [[nodiscard]] base::WeightVersion last() const;
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace physarum::weights
