@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace physarum::storage {
+
+/// Every step on the file system that durability depends on, so that tests can make each one fail.
+/// Functions throw WorldError with call, path and the system's text. Any thread.
+class FileSystem {
+ public:
+  using Path = std::filesystem::path;
+  FileSystem() = default;
+  virtual ~FileSystem() = default;
+  FileSystem(const FileSystem&) = delete;
+  FileSystem& operator=(const FileSystem&) = delete;
+  FileSystem(FileSystem&&) = delete;
+  FileSystem& operator=(FileSystem&&) = delete;
+
+  /// Atomic within a file system; replaces a file at `to`.
+  virtual void rename(const Path& from, const Path& to) = 0;
+  /// Data and size reach the disk before it returns.
+  virtual void sync_file(const Path& path) = 0;
+  /// Names in the directory reach the disk.
+  virtual void sync_directory(const Path& path) = 0;
+  /// A file or an empty directory; a missing one is not an error.
+  virtual void remove(const Path& path) = 0;
+  /// A directory and all in it; a missing one is not an error.
+  virtual void remove_tree(const Path& path) = 0;
+  virtual void truncate(const Path& path, std::uint64_t bytes) = 0;
+  [[nodiscard]] virtual bool exists(const Path& path) = 0;
+  [[nodiscard]] virtual std::uint64_t file_bytes(const Path& path) = 0;
+  /// Names (not paths) in a directory, sorted; none if it does not exist.
+  [[nodiscard]] virtual std::vector<std::string> list(const Path& directory) = 0;
+  [[nodiscard]] virtual std::uint64_t free_bytes(const Path& directory) = 0;
+  /// With parents; an existing one is not an error.
+  virtual void make_directories(const Path& path) = 0;
+  virtual void write_file(const Path& path, std::string_view content) = 0;
+  [[nodiscard]] virtual std::string read_file(const Path& path) = 0;
+};
+
+/// The operating system's.
+[[nodiscard]] FileSystem& real_file_system();
+
+}  // namespace physarum::storage
