@@ -1,7 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,11 +18,6 @@ namespace physarum::model {
 /// value; gate, up) are neighbours. Matrices are [out, in], row-major, as Hugging Face stores them.
 [[nodiscard]] std::vector<weights::TensorSpec> tensor_specs(const ModelConfig& config);
 
-/// Tensors start at multiples of this many elements, so that an offset counted in elements is the
-/// same in a flat fp32 buffer and in an fp32 or bf16 weight image (whose tensors start at multiples
-/// of 64 bytes).
-inline constexpr std::int64_t tensor_alignment = 32;
-
 /// Where one tensor lies in a flat buffer.
 struct TensorPlace {
   std::string name;
@@ -31,6 +27,8 @@ struct TensorPlace {
 };
 
 /// Places of all tensors in a flat buffer of `total()` elements; gaps between tensors hold zeros.
+/// They are weights::Catalogue's places, so an offset counted in elements is the same in a flat
+/// fp32 buffer and in an fp32 or bf16 weight image.
 class ParameterLayout {
  public:
   explicit ParameterLayout(const ModelConfig& config);
@@ -43,6 +41,7 @@ class ParameterLayout {
 
  private:
   std::vector<TensorPlace> tensors_;
+  std::map<std::string, std::int64_t, std::less<>> index_;
   std::int64_t total_ = 0;
 };
 
