@@ -2,7 +2,7 @@
 
 namespace physarum::base {
 
-void contract_failed(const char* kind, const char* message, const std::source_location& where) {
+void contract_failed(const char* kind, const char* message, const SourceLocation& where) {
   throw ContractViolation(std::string(kind) + ": " + message + " (" + where.file_name() + ":" +
                           std::to_string(where.line()) + ", " + where.function_name() + ")");
 }

@@ -20,7 +20,7 @@ UserError::UserError(std::string_view what_is_wrong, std::string_view where, std
     : std::runtime_error(user_message(what_is_wrong, where, mend)) {}
 
 WorldError::WorldError(std::string_view call, long code, std::string_view text,
-                       const std::source_location& where)
+                       const SourceLocation& where)
     : std::runtime_error(std::string(call) + " failed with code " + std::to_string(code) + ": " +
                          std::string(text) + " (" + where.file_name() + ":" +
                          std::to_string(where.line()) + ")"),

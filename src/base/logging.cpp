@@ -62,9 +62,9 @@ void write_console_line(const logging::record_view& record, logging::formatting_
 }
 
 template <class Formatter>
-void add_sink(boost::shared_ptr<std::ostream> stream, Severity level, Formatter formatter) {
+void add_sink(const boost::shared_ptr<std::ostream>& stream, Severity level, Formatter formatter) {
   auto sink = boost::make_shared<Sink>();
-  sink->locked_backend()->add_stream(std::move(stream));
+  sink->locked_backend()->add_stream(stream);
   // A run that is killed keeps its last line: that line says where it was.
   sink->locked_backend()->auto_flush(true);
   sink->set_filter(expr::attr<Severity>("Severity") >= level);

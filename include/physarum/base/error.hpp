@@ -1,9 +1,10 @@
 #pragma once
 
-#include <source_location>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+
+#include "physarum/base/source_location.hpp"
 
 namespace physarum::base {
 
@@ -27,7 +28,7 @@ class UserError : public std::runtime_error {
 class WorldError : public std::runtime_error {
  public:
   WorldError(std::string_view call, long code, std::string_view text,
-             const std::source_location& where = std::source_location::current());
+             const SourceLocation& where = SourceLocation::current());
   [[nodiscard]] const std::string& call() const { return call_; }
   [[nodiscard]] long code() const { return code_; }
 
