@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <span>
 
+#include "physarum/storage/file_system.hpp"
+
 #include "physarum/model/config.hpp"
 #include "physarum/model/safetensors.hpp"
 
@@ -20,8 +22,9 @@ void load_weights(const std::filesystem::path& directory, const ModelConfig& con
 /// `tokenizer_directory` is not empty, copies of its tokenizer files. One rank calls it. Creates
 /// the directory; each file appears whole or not at all, model.safetensors last. Throws UserError
 /// if the directory cannot be written, WorldError for other faults.
-void save_hf(const std::filesystem::path& directory, const ModelConfig& config,
-             std::span<const float> flat, const std::filesystem::path& tokenizer_directory = {},
+void save_hf(storage::FileSystem& files, const std::filesystem::path& directory,
+             const ModelConfig& config, std::span<const float> flat,
+             const std::filesystem::path& tokenizer_directory = {},
              ElementType type = ElementType::f32);
 
 }  // namespace physarum::model

@@ -3,11 +3,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "physarum/storage/file_system.hpp"
 
 namespace physarum::model {
 
@@ -56,10 +59,12 @@ class SafetensorsFile {
   /// nullptr if there is none of that name.
   [[nodiscard]] const StoredTensor* find(std::string_view name) const;
   /// Reads `tensor` as fp32 into `out` (exactly its number of elements).
-  void read(const StoredTensor& tensor, std::span<float> out) const;
+  void read(const StoredTensor& tensor, std::span<float> out);
 
  private:
+  void read_bytes(std::uint64_t offset, std::span<std::byte> out);
   std::filesystem::path path_;
+  std::ifstream file_;
   SafetensorsHeader header_;
 };
 
@@ -72,7 +77,7 @@ struct TensorView {
 
 /// Writes one file with metadata {"format": "pt"}, elements as f32 or bf16. The file appears whole
 /// or not at all (temporary name, fsync, rename). Throws WorldError.
-void write_safetensors(const std::filesystem::path& path, std::span<const TensorView> tensors,
-                       ElementType type);
+void write_safetensors(storage::FileSystem& files, const std::filesystem::path& path,
+                       std::span<const TensorView> tensors, ElementType type);
 
 }  // namespace physarum::model
