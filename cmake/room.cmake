@@ -24,6 +24,13 @@ function(physarum_room layer name)
     return()
   endif()
   add_library(physarum_${name} STATIC ${sources})
+  # Sources named *_avx2.cpp hold kernels that are chosen at run time if the processor has AVX2; all
+  # others are for the base architecture, so that one build runs on every machine.
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    set(avx2_sources ${sources})
+    list(FILTER avx2_sources INCLUDE REGEX "_avx2\\.cpp$")
+    set_source_files_properties(${avx2_sources} PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma")
+  endif()
   target_include_directories(physarum_${name} PUBLIC ${PROJECT_SOURCE_DIR}/include PRIVATE ${PROJECT_SOURCE_DIR}/src/${name})
   target_link_libraries(physarum_${name} PRIVATE physarum_flags)
   foreach(room IN LISTS A_USES)
