@@ -6,6 +6,7 @@
 #include "physarum/base/deadline.hpp"
 
 #include "physarum/parallel/communicator.hpp"
+#include "physarum/parallel/layout.hpp"
 
 #include "physarum/weights/catalogue.hpp"
 #include "physarum/weights/options.hpp"
@@ -27,6 +28,9 @@ struct ExchangeMembers {
   bool is_trainer = false;
   bool is_engine = false;
 };
+
+/// The members that a run's layout gives. The layout must outlive the exchange.
+[[nodiscard]] ExchangeMembers members_of(parallel::Layout& layout);
 
 /// The weight store of a run: this rank's ends of it. In colocated layouts a rank has all three.
 class WeightExchange {

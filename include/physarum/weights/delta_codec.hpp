@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+
+#include "physarum/base/bytes.hpp"
+#include "physarum/base/ids.hpp"
+
+#include "physarum/weights/catalogue.hpp"
+
+namespace physarum::weights {
+
+/// From which state to which a delta leads.
+struct DeltaStep {
+  base::WeightVersion base;
+  base::WeightVersion target;
+};
+
+/// A delta is not what an encoder writes, or not for this step, range or element type.
+class CorruptDelta : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Writes the difference of two states of a range of elements (docs/weights.md has the bytes): a
+/// sequence of frames, each for at most frame_elements, each guarded by a digest, none where
+/// nothing changed. A frame holds the new values of changed elements, found by comparing bits, so
+/// NaN, -0 and denormals survive; or all values of its range if that is smaller.
+///
+/// The values are absolute, not differences: applying a delta twice, or to a state that already
+/// has some of it, gives the same result. The weight store relies on that.
+class DeltaEncoder {
+ public:
+  static constexpr std::int64_t frame_elements = std::int64_t{1} << 19;
+
+  explicit DeltaEncoder(TransferType type);
+  DeltaEncoder(DeltaEncoder&&) noexcept;
+  DeltaEncoder& operator=(DeltaEncoder&&) noexcept;
+  ~DeltaEncoder();
+
+  /// Appends to `out` the frames that lead from `before` to `after`, equally long bytes of the
+  /// elements from `first_element` on. Returns how many elements differ; nothing if `out` would
+  /// grow beyond `capacity_bytes` (then it holds part of the frames).
+  std::optional<std::int64_t> encode(std::span<const std::byte> before,
+                                     std::span<const std::byte> after, std::int64_t first_element,
+                                     DeltaStep step, std::int64_t capacity_bytes, base::Bytes& out);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Applies frames. Trusts nothing: versions, range, lengths and digest of a frame are checked, and
+/// its content is decoded in full, before the first byte of the image changes.
+class DeltaDecoder {
+ public:
+  explicit DeltaDecoder(TransferType type);
+  DeltaDecoder(DeltaDecoder&&) noexcept;
+  DeltaDecoder& operator=(DeltaDecoder&&) noexcept;
+  ~DeltaDecoder();
+
+  /// Applies the first frame of `frames` to `image`, the bytes of the elements from `first_element`
+  /// on, and returns its length in bytes. Throws CorruptDelta; the image is then unchanged.
+  std::size_t apply_one(std::span<const std::byte> frames, DeltaStep step,
+                        std::int64_t first_element, std::span<std::byte> image);
+  /// Applies all frames, one after the other; a corrupt one ends it half-way.
+  void apply(std::span<const std::byte> frames, DeltaStep step, std::int64_t first_element,
+             std::span<std::byte> image);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace physarum::weights

@@ -1,0 +1,31 @@
+#include "physarum/weights/options.hpp"
+
+#include "physarum/base/error.hpp"
+
+namespace physarum::weights {
+namespace {
+constexpr std::int64_t longest_ring = 64;
+}
+
+void WeightOptions::validate() const {
+  if (delta_ring < 1 || delta_ring > longest_ring) {
+    throw base::UserError("the delta ring has " + std::to_string(delta_ring) + " places",
+                          "--update-weight-delta-ring", "give a number from 1 to 64");
+  }
+}
+
+void declare_options(base::OptionTable& table, WeightOptions& options) {
+  table.topic("weights");
+  table.add_choice("update-weight-mode", options.mode,
+                   "How new weights reach the engines: the full image each time, or changed "
+                   "elements where they are few.",
+                   {"full", "delta"});
+  table.add_choice("update-weight-transfer-type", options.transfer_type,
+                   "Element type in which weights travel and in which both sides compute.",
+                   {"bf16", "f32"});
+  table.add("update-weight-delta-ring", options.delta_ring,
+            "Deltas that the weight store keeps; an engine behind by more takes the full image.",
+            {1, longest_ring});
+}
+
+}  // namespace physarum::weights

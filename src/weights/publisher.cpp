@@ -1,0 +1,246 @@
+#include "physarum/weights/publisher.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "physarum/base/contracts.hpp"
+
+#include "physarum/parallel/agree.hpp"
+#include "physarum/parallel/wait.hpp"
+
+#include "physarum/weights/convert.hpp"
+
+#include "block_digests.hpp"
+#include "publisher_impl.hpp"
+#include "store_words.hpp"
+
+namespace physarum::weights {
+
+Publisher::Impl::Impl(const StoreLayout& layout, parallel::Communicator& trainers,
+                      StoreAccess& access, std::function<void()> serve_store)
+    : layout_(layout),
+      trainers_(trainers),
+      access_(access),
+      serve_store_(std::move(serve_store)),
+      share_(layout.share(trainers.rank())),
+      regions_(layout.regions_of_trainer(trainers.rank())),
+      next_(share_.size(), AlignedBytes::Fill::zeros),
+      published_(layout.ring() > 0 ? share_.size() : 0, AlignedBytes::Fill::zeros),
+      encoder_(layout.type()),
+      frames_(regions_.size()),
+      lengths_(regions_.size()) {}
+
+void Publisher::Impl::for_each_buffer(const std::function<void(int)>& work) const {
+  // Buffer rank 0 last: readers start from its words.
+  for (int buffer = layout_.buffer_ranks() - 1; buffer >= 0; --buffer) work(buffer);
+}
+
+std::span<const std::byte> Publisher::Impl::next_bytes(const Region& region) const {
+  return slice(next_.span(), {region.bytes.begin - share_.begin, region.bytes.end - share_.begin});
+}
+
+std::span<const base::Digest> Publisher::Impl::digests_of(const Region& region) const {
+  const std::int64_t first = (region.bytes.begin - share_.begin) / StoreLayout::block_bytes;
+  const std::int64_t count = StoreLayout::blocks_of(region.bytes);
+  return slice(std::span<const base::Digest>(digests_), {first, first + count});
+}
+
+bool Publisher::Impl::delta_possible(base::WeightVersion version) const {
+  return layout_.ring() > 0 && base_known_ && version.value() == last_.value() + 1;
+}
+
+/// The ring's place is free once every buffer rank has folded the delta that is in it, and nobody
+/// asked for a full image.
+bool Publisher::Impl::buffers_can_take_delta(base::WeightVersion version) {
+  if (access_.load(0, StoreWords::wanted) != 0) return false;
+  bool free = true;
+  for_each_buffer([&](int buffer) {
+    const std::uint64_t content = access_.load(buffer, StoreWords::content(active_slot_));
+    free = free && StoreWords::version(content).value() >= version.value() - layout_.ring();
+  });
+  return free;
+}
+
+bool Publisher::Impl::encode(DeltaStep step, Report& report) {
+  for (std::size_t i = 0; i < regions_.size(); ++i) {
+    const Region& region = regions_[i];
+    frames_[i].clear();
+    const auto changed =
+        encoder_.encode(slice(std::span<const std::byte>(published_.span()),
+                              {region.bytes.begin - share_.begin, region.bytes.end - share_.begin}),
+                        next_bytes(region), region.bytes.begin / element_bytes(layout_.type()),
+                        step, region.capacity, frames_[i]);
+    if (!changed) return false;
+    report.changed += *changed;
+    lengths_[i] = frames_[i].size();
+    report.wire_bytes += static_cast<std::int64_t>(frames_[i].size() + sizeof lengths_[i]);
+  }
+  return true;
+}
+
+Publisher::Impl::Report Publisher::Impl::prepare(base::WeightVersion version) {
+  Report report;
+  report.version = version.value();
+  const base::Stopwatch watch;
+  bool delta = delta_possible(version);
+  if (delta && is_first()) {
+    if (serve_store_) serve_store_();
+    delta = buffers_can_take_delta(version);
+    const std::int64_t entry = version.value() % layout_.ring();
+    if (delta) {
+      for_each_buffer([&](int buffer) { access_.store(buffer, StoreWords::entry(entry), 0); });
+    }
+  }
+  delta = delta && encode({last_, version}, report);
+  report.full = delta ? 0 : 1;
+  digests_.clear();
+  append_block_digests(next_.span(), digests_);
+  report.encode_s = watch.seconds();
+  return report;
+}
+
+PublishResult Publisher::Impl::decide(const std::vector<Report>& reports) const {
+  PublishResult result;
+  std::int64_t changed = 0;
+  bool delta = true;
+  for (const Report& report : reports) {
+    base::expects(report.version == reports.front().version,
+                  "all trainer ranks publish the same version");
+    delta = delta && report.full == 0;
+    changed += report.changed;
+    result.wire_bytes += report.wire_bytes;
+    result.encode_s = std::max(result.encode_s, report.encode_s);
+  }
+  const std::int64_t elements = layout_.image_bytes() / element_bytes(layout_.type());
+  result.version = base::WeightVersion(reports.front().version);
+  result.kind = delta ? PublishResult::Kind::delta : PublishResult::Kind::full;
+  result.density = delta ? static_cast<double>(changed) / static_cast<double>(elements) : 1.0;
+  if (!delta) result.wire_bytes = layout_.image_bytes();
+  result.wire_bytes += layout_.blocks() * StoreLayout::digest_bytes;
+  return result;
+}
+
+/// The slot that is not active, as soon as no buffer rank is still folding into it.
+void Publisher::Impl::open_slot(const base::Deadline& deadline) {
+  if (!is_first()) return;
+  const std::int64_t slot = active_slot_ == 0 ? 1 : 0;
+  for_each_buffer([&](int buffer) {
+    const bool idle = parallel::wait_until(
+        [&] {
+          return access_.load(buffer, StoreWords::busy) != static_cast<std::uint64_t>(slot) + 1;
+        },
+        deadline);
+    if (!idle) {
+      parallel::throw_deadline(trainers_.describe(),
+                               "buffer rank " + std::to_string(buffer) + " to end a fold",
+                               deadline);
+    }
+    access_.store(buffer, StoreWords::base(slot), 0);
+    access_.store(buffer, StoreWords::content(slot), 0);
+  });
+}
+
+void Publisher::Impl::put_full(const base::Deadline& deadline) {
+  const std::int64_t slot = active_slot_ == 0 ? 1 : 0;
+  for (const Region& region : regions_) {
+    const auto inside =
+        static_cast<std::uint64_t>(region.bytes.begin - layout_.shard(region.buffer).begin);
+    access_.put(next_bytes(region), region.buffer,
+                layout_.slot_offset(region.buffer, slot) + inside);
+    access_.put(std::as_bytes(digests_of(region)), region.buffer,
+                layout_.slot_digests_offset(region.buffer, slot) +
+                    layout_.digest_place(region.buffer, region.bytes));
+  }
+  access_.flush(deadline);
+}
+
+void Publisher::Impl::put_delta(base::WeightVersion version, const base::Deadline& deadline) {
+  const std::int64_t entry = version.value() % layout_.ring();
+  for (std::size_t i = 0; i < regions_.size(); ++i) {
+    const Region& region = regions_[i];
+    access_.put(frames_[i], region.buffer, layout_.frames_offset(region, entry));
+    access_.put(std::as_bytes(std::span(&lengths_[i], 1)), region.buffer,
+                layout_.lengths_offset(region.buffer, entry) +
+                    static_cast<std::uint64_t>(region.index) * 8);
+    access_.put(std::as_bytes(digests_of(region)), region.buffer,
+                layout_.entry_digests_offset(region.buffer, entry) +
+                    layout_.digest_place(region.buffer, region.bytes));
+  }
+  access_.flush(deadline);
+}
+
+void Publisher::Impl::make_visible(const PublishResult& result) {
+  if (!is_first()) return;
+  const std::uint64_t word = StoreWords::of(result.version);
+  const bool full = result.kind == PublishResult::Kind::full;
+  const std::int64_t slot = active_slot_ == 0 ? 1 : 0;
+  for_each_buffer([&](int buffer) {
+    if (full) {
+      access_.store(buffer, StoreWords::content(slot), word);
+      access_.store(buffer, StoreWords::base(slot), word);
+      access_.store(buffer, StoreWords::active, static_cast<std::uint64_t>(slot) + 1);
+    } else {
+      access_.store(buffer, StoreWords::entry(result.version.value() % layout_.ring()), word);
+    }
+  });
+  if (full) access_.store(0, StoreWords::wanted, 0);
+  for_each_buffer([&](int buffer) { access_.store(buffer, StoreWords::newest, word); });
+}
+
+PublishResult Publisher::Impl::publish(base::WeightVersion version,
+                                       const base::Deadline& deadline) {
+  base::expects(version.valid() && version > last_, "weight versions grow");
+  const parallel::Phase phase("publish");
+  const base::Stopwatch watch;
+  Report mine;
+  parallel::together(
+      trainers_, [&] { mine = prepare(version); }, deadline);
+  PublishResult result = decide(trainers_.all_gather(mine, deadline));
+  const bool full = result.kind == PublishResult::Kind::full;
+  base_known_ = false;  // until all of it is done
+  if (full)
+    parallel::together(
+        trainers_, [&] { open_slot(deadline); }, deadline);
+  parallel::together(
+      trainers_, [&] { full ? put_full(deadline) : put_delta(version, deadline); }, deadline);
+  parallel::together(
+      trainers_, [&] { make_visible(result); }, deadline);
+  if (full) active_slot_ = active_slot_ == 0 ? 1 : 0;
+  if (layout_.ring() > 0) std::swap(next_, published_);
+  base_known_ = true;
+  last_ = version;
+  result.seconds = watch.seconds();
+  return result;
+}
+
+Publisher::Publisher(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Publisher::Publisher(Publisher&&) noexcept = default;
+Publisher& Publisher::operator=(Publisher&&) noexcept = default;
+Publisher::~Publisher() = default;
+
+Range Publisher::my_bytes() const { return impl_->my_bytes(); }
+
+Range Publisher::my_elements() const {
+  const std::int64_t width = element_bytes(impl_->type());
+  return {my_bytes().begin / width, my_bytes().end / width};
+}
+
+std::span<std::byte> Publisher::next() { return impl_->next(); }
+
+void Publisher::stage(std::span<const float> flat) {
+  to_transfer(slice(flat, my_elements()), impl_->type(), next());
+}
+
+PublishResult Publisher::publish(base::WeightVersion version, base::Deadline deadline) {
+  return impl_->publish(version, deadline);
+}
+
+PublishResult Publisher::publish(base::WeightVersion version, std::span<const float> flat,
+                                 base::Deadline deadline) {
+  stage(flat);
+  return publish(version, deadline);
+}
+
+base::WeightVersion Publisher::last() const { return impl_->last(); }
+
+}  // namespace physarum::weights

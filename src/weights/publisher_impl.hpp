@@ -1,0 +1,72 @@
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "physarum/base/hash.hpp"
+
+#include "physarum/parallel/communicator.hpp"
+
+#include "physarum/weights/delta_codec.hpp"
+#include "physarum/weights/image.hpp"
+#include "physarum/weights/publisher.hpp"
+
+#include "store_access.hpp"
+#include "store_layout.hpp"
+
+namespace physarum::weights {
+
+class Publisher::Impl {
+ public:
+  /// `trainers`: this rank's index in it is its index in the layout. `serve_store` advances the
+  /// buffer rank's store that lives on this rank too, if any.
+  Impl(const StoreLayout& layout, parallel::Communicator& trainers, StoreAccess& access,
+       std::function<void()> serve_store);
+
+  [[nodiscard]] Range my_bytes() const { return share_; }
+  [[nodiscard]] TransferType type() const { return layout_.type(); }
+  [[nodiscard]] std::span<std::byte> next() { return next_.span(); }
+  [[nodiscard]] base::WeightVersion last() const { return last_; }
+  PublishResult publish(base::WeightVersion version, const base::Deadline& deadline);
+
+ private:
+  /// What each rank tells all others once it has encoded.
+  struct Report {
+    std::int64_t version = 0;
+    std::int64_t full = 0;  // 1: this rank cannot send a delta
+    std::int64_t changed = 0;
+    std::int64_t wire_bytes = 0;
+    double encode_s = 0;
+  };
+  [[nodiscard]] bool is_first() const { return trainers_.rank() == 0; }
+  [[nodiscard]] bool delta_possible(base::WeightVersion version) const;
+  [[nodiscard]] bool buffers_can_take_delta(base::WeightVersion version);
+  Report prepare(base::WeightVersion version);
+  bool encode(DeltaStep step, Report& report);
+  [[nodiscard]] PublishResult decide(const std::vector<Report>& reports) const;
+  void open_slot(const base::Deadline& deadline);
+  void put_full(const base::Deadline& deadline);
+  void put_delta(base::WeightVersion version, const base::Deadline& deadline);
+  void make_visible(const PublishResult& result);
+  [[nodiscard]] std::span<const base::Digest> digests_of(const Region& region) const;
+  [[nodiscard]] std::span<const std::byte> next_bytes(const Region& region) const;
+  void for_each_buffer(const std::function<void(int)>& work) const;
+
+  const StoreLayout& layout_;
+  parallel::Communicator& trainers_;
+  StoreAccess& access_;
+  std::function<void()> serve_store_;
+  Range share_;
+  std::vector<Region> regions_;
+  AlignedBytes next_;
+  AlignedBytes published_;  // state `last_` of share_; only with deltas
+  DeltaEncoder encoder_;
+  std::vector<base::Bytes> frames_;     // by region
+  std::vector<std::uint64_t> lengths_;  // of frames_, as they are put
+  std::vector<base::Digest> digests_;   // of the blocks of share_ in the next state
+  base::WeightVersion last_;
+  bool base_known_ = false;  // published_ is what the store has
+  std::int64_t active_slot_ = -1;
+};
+
+}  // namespace physarum::weights

@@ -1,0 +1,220 @@
+#include "physarum/weights/puller.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "physarum/base/contracts.hpp"
+#include "physarum/base/logging.hpp"
+
+#include "physarum/parallel/wait.hpp"
+
+#include "block_digests.hpp"
+#include "puller_impl.hpp"
+
+// The second half of a pull: fetch, apply, verify.
+namespace physarum::weights {
+namespace {
+
+/// Losing a race is no fault, but an engine that always loses should say so.
+constexpr std::int64_t most_attempts = 1000;
+/// Wrong bytes are a fault: once more from the full image, and once more from the next one.
+constexpr int most_failures = 3;
+
+}  // namespace
+
+Puller::Impl::Impl(const StoreLayout& layout, StoreAccess& access)
+    : layout_(layout), access_(access), decoder_(layout.type()) {}
+
+base::WeightVersion Puller::Impl::newest() {
+  return StoreWords::version(access_.load(0, StoreWords::newest));
+}
+
+void Puller::Impl::begin(Image& image, std::optional<base::WeightVersion> exactly) {
+  base::expects(!active(), "one pull at a time");
+  base::expects(image.catalogue().total_bytes() == layout_.image_bytes() &&
+                    image.catalogue().type() == layout_.type(),
+                "the image is of the store's catalogue");
+  base::expects(!exactly || exactly->valid(), "a pull asks for a version");
+  image_ = &image;
+  exactly_ = exactly;
+  result_ = {};
+  stage_ = Stage::plan;
+  full_only_ = false;
+  failures_ = 0;
+  backoff_.reset();
+}
+
+std::optional<PullResult> Puller::Impl::advance(std::int64_t budget_bytes,
+                                                const base::Deadline& deadline) {
+  base::expects(active(), "advance() belongs to a pull that was begun");
+  const parallel::Phase phase("pull weights");
+  const base::Stopwatch watch;
+  try {
+    while (stage_ != Stage::done && budget_bytes > 0) step(budget_bytes, deadline);
+  } catch (...) {
+    image_ = nullptr;  // no pull is active any more; the caller sees why
+    throw;
+  }
+  result_.seconds += watch.seconds();
+  if (stage_ != Stage::done) return std::nullopt;
+  image_ = nullptr;
+  return result_;
+}
+
+void Puller::Impl::step(std::int64_t& budget, const base::Deadline& deadline) {
+  if (deadline.expired()) {
+    parallel::throw_deadline("puller", "a stable version of the weights", deadline);
+  }
+  switch (stage_) {
+    case Stage::plan:
+      return plan(deadline);
+    case Stage::head:
+      return read_heads(deadline);
+    case Stage::fetch:
+      return fetch(budget, deadline);
+    case Stage::apply:
+      return apply(budget);
+    case Stage::verify:
+      return verify(budget);
+    case Stage::done:
+      return;
+  }
+}
+
+void Puller::Impl::fetch(std::int64_t& budget, const base::Deadline& deadline) {
+  const auto piece_is_left = [this] { return next_piece_ < pieces_.size(); };
+  while (budget > 0 && piece_is_left()) {
+    const Piece& piece = pieces_[next_piece_++];
+    if (plans_[static_cast<std::size_t>(piece.buffer)].slot >= 0) image_->set_version({});
+    access_.get(piece.to, piece.buffer, piece.offset);
+    const auto bytes = static_cast<std::int64_t>(piece.to.size());
+    budget -= bytes;
+    result_.wire_bytes += bytes;
+  }
+  access_.flush(deadline);
+  if (!piece_is_left()) check_places(deadline);
+}
+
+void Puller::Impl::check_places(const base::Deadline& deadline) {
+  const base::WeightVersion ahead = newest();  // before the words: they are at least as new
+  std::vector<WordsCopy> now;
+  read_words(now, deadline);
+  for (int buffer = 0; buffer < layout_.buffer_ranks(); ++buffer) {
+    if (!still_there(now[static_cast<std::size_t>(buffer)], buffer)) return lost_race();
+  }
+  for (int buffer = 0; buffer < layout_.buffer_ranks(); ++buffer) {
+    if (overtaken(now[static_cast<std::size_t>(buffer)], buffer)) {
+      return follow(ahead, std::move(now));
+    }
+  }
+  stage_ = Stage::apply;
+}
+
+void Puller::Impl::apply(std::int64_t& budget) {
+  image_->set_version({});
+  while (budget > 0 && next_delta_ < deltas_.size()) {
+    const Delta& delta = deltas_[next_delta_];
+    const auto rest = std::span<const std::byte>(delta.frames).subspan(delta_offset_);
+    if (rest.empty()) {
+      ++next_delta_;
+      delta_offset_ = 0;
+      continue;
+    }
+    try {
+      delta_offset_ += decoder_.apply_one(rest, delta.step,
+                                          delta.region->bytes.begin / element_bytes(layout_.type()),
+                                          slice(image_->bytes(), delta.region->bytes));
+    } catch (const CorruptDelta& error) {
+      return failed(error.what());
+    }
+    budget -= DeltaEncoder::frame_elements * element_bytes(layout_.type());
+  }
+  if (next_delta_ == deltas_.size()) stage_ = Stage::verify;
+}
+
+void Puller::Impl::verify(std::int64_t& budget) {
+  constexpr std::int64_t at_once = 16;
+  const std::int64_t last = std::min(next_block_ + at_once, layout_.blocks());
+  const Range bytes{next_block_ * StoreLayout::block_bytes,
+                    std::min(last * StoreLayout::block_bytes, layout_.image_bytes())};
+  const std::int64_t wrong =
+      first_wrong_block(slice(std::span<const std::byte>(image_->bytes()), bytes),
+                        slice(std::span<const base::Digest>(digests_), {next_block_, last}));
+  if (wrong >= 0) return failed("block " + std::to_string(next_block_ + wrong) + " is wrong");
+  next_block_ = last;
+  budget -= bytes.size();
+  if (last < layout_.blocks()) return;
+  const bool full = std::any_of(plans_.begin(), plans_.end(),
+                                [](const ShardPlan& plan) { return plan.slot >= 0; });
+  image_->set_version(target_);
+  finish(full ? PullResult::Kind::full : PullResult::Kind::delta);
+}
+
+void Puller::Impl::finish(PullResult::Kind kind) {
+  result_.kind = kind;
+  result_.version = image_->version();
+  if (kind == PullResult::Kind::current || kind == PullResult::Kind::unavailable) {
+    result_.deltas = 0;
+  }
+  deltas_.clear();
+  stage_ = Stage::done;
+}
+
+void Puller::Impl::lost_race() {
+  stage_ = Stage::plan;
+  count_retry();
+}
+
+void Puller::Impl::count_retry() {
+  ++result_.retries;
+  backoff_.pause();
+  if (result_.retries < most_attempts) return;
+  throw PullFailed("weights are published faster than this engine can pull them: " +
+                   std::to_string(result_.retries) + " attempts for version " +
+                   std::to_string(target_.value()) + " lost their race");
+}
+
+/// Half of the image may be of the target: only a full one can be trusted, and a full one that the
+/// trainers put again if this one is not.
+void Puller::Impl::failed(const std::string& why) {
+  image_->set_version({});
+  if (full_only_) access_.store(0, StoreWords::wanted, 1);
+  full_only_ = true;
+  ++failures_;
+  base::log_warning("weight pull of version " + std::to_string(target_.value()) +
+                    " failed verification: " + why);
+  if (failures_ >= most_failures) {
+    throw PullFailed("weights of version " + std::to_string(target_.value()) +
+                     " failed verification " + std::to_string(failures_) + " times: " + why);
+  }
+  lost_race();
+}
+
+Puller::Puller(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Puller::Puller(Puller&&) noexcept = default;
+Puller& Puller::operator=(Puller&&) noexcept = default;
+Puller::~Puller() = default;
+
+base::WeightVersion Puller::newest() { return impl_->newest(); }
+
+void Puller::begin(Image& image, std::optional<base::WeightVersion> exactly) {
+  impl_->begin(image, exactly);
+}
+
+bool Puller::active() const { return impl_->active(); }
+
+std::optional<PullResult> Puller::advance(std::int64_t budget_bytes, base::Deadline deadline) {
+  return impl_->advance(budget_bytes, deadline);
+}
+
+PullResult Puller::pull(Image& image, base::Deadline deadline,
+                        std::optional<base::WeightVersion> exactly) {
+  begin(image, exactly);
+  for (;;) {
+    if (const auto result = advance(std::numeric_limits<std::int64_t>::max(), deadline)) {
+      return *result;
+    }
+  }
+}
+
+}  // namespace physarum::weights

@@ -1,0 +1,116 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "physarum/base/hash.hpp"
+
+#include "physarum/parallel/wait.hpp"
+
+#include "physarum/weights/delta_codec.hpp"
+#include "physarum/weights/puller.hpp"
+
+#include "store_access.hpp"
+#include "store_layout.hpp"
+#include "store_words.hpp"
+
+namespace physarum::weights {
+
+/// The words of one buffer rank, as read at one time.
+class WordsCopy {
+ public:
+  explicit WordsCopy(std::int64_t ring)
+      : words_(static_cast<std::size_t>(StoreWords::count(ring))), ring_(ring) {}
+  [[nodiscard]] std::span<std::byte> bytes() { return std::as_writable_bytes(std::span(words_)); }
+  [[nodiscard]] std::uint64_t at(std::int64_t word) const {
+    return words_[static_cast<std::size_t>(word)];
+  }
+  /// The ring holds a delta to every version from `from` + 1 to `to`.
+  [[nodiscard]] bool has_chain(base::WeightVersion from, base::WeightVersion to) const;
+  [[nodiscard]] bool has_delta_to(base::WeightVersion version) const;
+
+ private:
+  std::vector<std::uint64_t> words_;
+  std::int64_t ring_;
+};
+
+/// How one buffer rank's shard comes to the target version.
+struct ShardPlan {
+  std::int64_t slot = -1;          // whose full shard is taken; -1: deltas alone
+  bool slot_taken = false;         // its bytes are in the image already
+  base::WeightVersion from;        // deltas from here on
+  std::int64_t digests_slot = -1;  // where the target's digests are; -1: in its ring entry
+};
+
+/// A pull in progress, as a machine of small steps. A step that finds that its place was reused, or
+/// that bytes are not what they should be, starts a new attempt.
+class Puller::Impl {
+ public:
+  Impl(const StoreLayout& layout, StoreAccess& access);
+
+  [[nodiscard]] base::WeightVersion newest();
+  void begin(Image& image, std::optional<base::WeightVersion> exactly);
+  [[nodiscard]] bool active() const { return image_ != nullptr; }
+  std::optional<PullResult> advance(std::int64_t budget_bytes, const base::Deadline& deadline);
+
+ private:
+  enum class Stage { plan, head, fetch, apply, verify, done };
+  /// A piece of the image or of a delta that is to be fetched.
+  struct Piece {
+    std::span<std::byte> to;
+    int buffer;
+    std::uint64_t offset;
+  };
+  struct Delta {
+    const Region* region;
+    DeltaStep step;
+    std::vector<std::byte> frames;
+  };
+
+  void step(std::int64_t& budget, const base::Deadline& deadline);
+  void plan(const base::Deadline& deadline);
+  void read_words(std::vector<WordsCopy>& words, const base::Deadline& deadline);
+  [[nodiscard]] bool plan_shards();
+  [[nodiscard]] std::optional<ShardPlan> plan_shard(const WordsCopy& words) const;
+  [[nodiscard]] std::optional<std::int64_t> find_digests(const WordsCopy& words) const;
+  [[nodiscard]] bool slot_usable(const WordsCopy& words, std::int64_t slot) const;
+  [[nodiscard]] bool still_there(const WordsCopy& now, int buffer) const;
+  [[nodiscard]] bool overtaken(const WordsCopy& now, int buffer) const;
+  void follow(base::WeightVersion ahead, std::vector<WordsCopy> now);
+  void read_heads(const base::Deadline& deadline);
+  void queue_pieces(const std::vector<std::vector<std::uint64_t>>& lengths);
+  void queue(std::span<std::byte> to, int buffer, std::uint64_t offset);
+  void fetch(std::int64_t& budget, const base::Deadline& deadline);
+  void check_places(const base::Deadline& deadline);
+  void apply(std::int64_t& budget);
+  void verify(std::int64_t& budget);
+  void finish(PullResult::Kind kind);
+  void lost_race();
+  void count_retry();
+  void failed(const std::string& why);
+
+  const StoreLayout& layout_;
+  StoreAccess& access_;
+  DeltaDecoder decoder_;
+  std::vector<WordsCopy> words_;
+
+  Image* image_ = nullptr;
+  std::optional<base::WeightVersion> exactly_;
+  PullResult result_;
+  Stage stage_ = Stage::done;
+  base::WeightVersion target_;
+  bool full_only_ = false;
+  int failures_ = 0;
+  parallel::Backoff backoff_;
+  std::vector<ShardPlan> plans_;  // by buffer
+  std::vector<base::Digest> digests_;
+  std::vector<Delta> deltas_;
+  std::vector<Piece> pieces_;
+  std::size_t next_piece_ = 0;
+  std::size_t next_delta_ = 0;
+  std::size_t delta_offset_ = 0;
+  std::int64_t next_block_ = 0;
+};
+
+}  // namespace physarum::weights

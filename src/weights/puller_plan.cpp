@@ -1,0 +1,217 @@
+#include <algorithm>
+
+#include "physarum/base/error.hpp"
+
+#include "puller_impl.hpp"
+
+// The first half of a pull: what has to be fetched to reach the target.
+namespace physarum::weights {
+namespace {
+constexpr std::size_t piece_bytes = std::size_t{1} << 20;
+}
+
+bool WordsCopy::has_delta_to(base::WeightVersion version) const {
+  return ring_ > 0 && at(StoreWords::entry(version.value() % ring_)) == StoreWords::of(version);
+}
+
+bool WordsCopy::has_chain(base::WeightVersion from, base::WeightVersion to) const {
+  if (to.value() - from.value() > ring_) return false;
+  for (std::int64_t version = from.value() + 1; version <= to.value(); ++version) {
+    if (!has_delta_to(base::WeightVersion(version))) return false;
+  }
+  return true;
+}
+
+void Puller::Impl::read_words(std::vector<WordsCopy>& words, const base::Deadline& deadline) {
+  words.assign(static_cast<std::size_t>(layout_.buffer_ranks()), WordsCopy(layout_.ring()));
+  for (int buffer = 0; buffer < layout_.buffer_ranks(); ++buffer) {
+    access_.get(words[static_cast<std::size_t>(buffer)].bytes(), buffer, 0);
+  }
+  access_.flush(deadline);
+  for (const WordsCopy& copy : words) {
+    if (copy.at(StoreWords::layout) == layout_.hash()) continue;
+    throw base::WorldError("read of the weight store", 0,
+                           "a buffer rank's window has another layout than this engine expects");
+  }
+}
+
+void Puller::Impl::plan(const base::Deadline& deadline) {
+  // The target before the words: these are then at least as new as it.
+  target_ = exactly_ ? *exactly_ : newest();
+  if (target_.valid() && image_->version() == target_) return finish(PullResult::Kind::current);
+  if (!target_.valid() || target_ > newest()) return finish(PullResult::Kind::unavailable);
+  read_words(words_, deadline);
+  if (plan_shards()) {
+    stage_ = Stage::head;
+  } else if (exactly_) {
+    finish(PullResult::Kind::unavailable);
+  } else {
+    lost_race();
+  }
+}
+
+bool Puller::Impl::plan_shards() {
+  plans_.clear();
+  for (const WordsCopy& words : words_) {
+    const auto plan = plan_shard(words);
+    if (!plan) return false;
+    plans_.push_back(*plan);
+  }
+  return true;
+}
+
+/// Where the digests of the target are: a slot, or -1 for its ring entry.
+std::optional<std::int64_t> Puller::Impl::find_digests(const WordsCopy& words) const {
+  if (words.has_delta_to(target_)) return -1;
+  for (std::int64_t slot = 0; slot < 2; ++slot) {
+    if (words.at(StoreWords::base(slot)) == StoreWords::of(target_)) return slot;
+  }
+  return std::nullopt;
+}
+
+/// The slot holds a state from which the ring's deltas lead to the target. Elements may be newer
+/// than `content` says, by a fold that is under way or that a full image interrupted.
+bool Puller::Impl::slot_usable(const WordsCopy& words, std::int64_t slot) const {
+  const std::uint64_t content = words.at(StoreWords::content(slot));
+  if (words.at(StoreWords::base(slot)) == 0 || content == 0) return false;
+  const base::WeightVersion held = StoreWords::version(content);
+  if (held > target_ || !words.has_chain(held, target_)) return false;
+  if (layout_.ring() == 0) return true;
+  if (words.at(StoreWords::active) == static_cast<std::uint64_t>(slot) + 1) {
+    return !exactly_ || !words.has_delta_to(base::WeightVersion(target_.value() + 1));
+  }
+  // Not folded into any more. It is clean if the version after it was a full one.
+  return words.at(StoreWords::base(1 - slot)) == content + 1;
+}
+
+/// Nothing if this buffer rank cannot lead to the target (any more).
+std::optional<ShardPlan> Puller::Impl::plan_shard(const WordsCopy& words) const {
+  ShardPlan plan;
+  const auto digests = find_digests(words);
+  if (!digests) return std::nullopt;
+  plan.digests_slot = *digests;
+  const base::WeightVersion mine = image_->version();
+  if (!full_only_ && mine.valid() && mine < target_ && words.has_chain(mine, target_)) {
+    plan.from = mine;
+    return plan;
+  }
+  for (std::int64_t slot = 0; slot < 2; ++slot) {
+    const base::WeightVersion held = StoreWords::version(words.at(StoreWords::content(slot)));
+    if (!slot_usable(words, slot) || held <= plan.from) continue;
+    plan.from = held;
+    plan.slot = slot;
+  }
+  if (plan.slot < 0) return std::nullopt;
+  return plan;
+}
+
+/// No place that we read was reused meanwhile.
+bool Puller::Impl::still_there(const WordsCopy& now, int buffer) const {
+  const ShardPlan& plan = plans_[static_cast<std::size_t>(buffer)];
+  const WordsCopy& before = words_[static_cast<std::size_t>(buffer)];
+  for (const std::int64_t slot : {plan.slot, plan.digests_slot}) {
+    if (slot < 0) continue;
+    if (now.at(StoreWords::base(slot)) != before.at(StoreWords::base(slot))) return false;
+  }
+  if (plan.digests_slot < 0 && !now.has_delta_to(target_)) return false;
+  return now.has_chain(plan.from, target_);
+}
+
+/// A fold may have brought elements of a version after the target into the slot that we read.
+bool Puller::Impl::overtaken(const WordsCopy& now, int buffer) const {
+  const ShardPlan& plan = plans_[static_cast<std::size_t>(buffer)];
+  if (plan.slot < 0) return false;
+  return StoreWords::version(now.at(StoreWords::content(plan.slot))) > target_ ||
+         now.has_delta_to(base::WeightVersion(target_.value() + 1));
+}
+
+/// The full shards that we have are a mixture of versions, but of none before plan.from, and deltas
+/// hold absolute values: applying all that the ring has after plan.from gives the newest version.
+/// So only deltas and digests are read again.
+void Puller::Impl::follow(base::WeightVersion ahead, std::vector<WordsCopy> now) {
+  if (exactly_) return lost_race();
+  // The version that is being folded becomes visible in a moment: look again.
+  if (ahead <= target_) return count_retry();
+  target_ = ahead;
+  words_ = std::move(now);
+  for (int buffer = 0; buffer < layout_.buffer_ranks(); ++buffer) {
+    const WordsCopy& words = words_[static_cast<std::size_t>(buffer)];
+    ShardPlan& plan = plans_[static_cast<std::size_t>(buffer)];
+    const auto digests = find_digests(words);
+    if (!digests || !words.has_chain(plan.from, target_)) return lost_race();
+    plan.digests_slot = *digests;
+    plan.slot_taken = plan.slot >= 0;
+  }
+  stage_ = Stage::head;
+  count_retry();
+}
+
+/// Length words and digests.
+void Puller::Impl::read_heads(const base::Deadline& deadline) {
+  digests_.assign(static_cast<std::size_t>(layout_.blocks()), {});
+  std::vector<std::vector<std::uint64_t>> lengths;
+  for (int buffer = 0; buffer < layout_.buffer_ranks(); ++buffer) {
+    const ShardPlan& plan = plans_[static_cast<std::size_t>(buffer)];
+    const Range shard = layout_.shard(buffer);
+    const std::int64_t first = shard.begin / StoreLayout::block_bytes;
+    const auto table = slice(std::span(digests_), {first, first + StoreLayout::blocks_of(shard)});
+    access_.get(std::as_writable_bytes(table), buffer,
+                plan.digests_slot >= 0
+                    ? layout_.slot_digests_offset(buffer, plan.digests_slot)
+                    : layout_.entry_digests_offset(buffer, target_.value() % layout_.ring()));
+    result_.wire_bytes += static_cast<std::int64_t>(table.size_bytes());
+    for (std::int64_t version = plan.from.value() + 1; version <= target_.value(); ++version) {
+      lengths.emplace_back(layout_.regions_of_buffer(buffer).size());
+    }
+  }
+  std::size_t at = 0;
+  for (int buffer = 0; buffer < layout_.buffer_ranks(); ++buffer) {
+    const ShardPlan& plan = plans_[static_cast<std::size_t>(buffer)];
+    for (std::int64_t version = plan.from.value() + 1; version <= target_.value(); ++version) {
+      const auto words = std::as_writable_bytes(std::span(lengths[at++]));
+      access_.get(words, buffer, layout_.lengths_offset(buffer, version % layout_.ring()));
+      result_.wire_bytes += static_cast<std::int64_t>(words.size());
+    }
+  }
+  access_.flush(deadline);
+  queue_pieces(lengths);
+}
+
+void Puller::Impl::queue_pieces(const std::vector<std::vector<std::uint64_t>>& lengths) {
+  deltas_.clear();
+  pieces_.clear();
+  next_piece_ = next_delta_ = delta_offset_ = 0;
+  next_block_ = 0;
+  std::size_t at = 0;
+  for (int buffer = 0; buffer < layout_.buffer_ranks(); ++buffer) {
+    const ShardPlan& plan = plans_[static_cast<std::size_t>(buffer)];
+    const Range shard = layout_.shard(buffer);
+    if (plan.slot >= 0 && !plan.slot_taken) {
+      queue(slice(image_->bytes(), shard), buffer, layout_.slot_offset(buffer, plan.slot));
+    }
+    for (std::int64_t version = plan.from.value() + 1; version <= target_.value();
+         ++version, ++at) {
+      for (const Region& region : layout_.regions_of_buffer(buffer)) {
+        const std::uint64_t length = lengths[at][static_cast<std::size_t>(region.index)];
+        if (length > static_cast<std::uint64_t>(region.capacity)) return lost_race();
+        if (length == 0) continue;
+        deltas_.push_back({&region,
+                           {base::WeightVersion(version - 1), base::WeightVersion(version)},
+                           std::vector<std::byte>(static_cast<std::size_t>(length))});
+        queue(deltas_.back().frames, buffer,
+              layout_.frames_offset(region, version % layout_.ring()));
+      }
+    }
+  }
+  result_.deltas = target_.value() - plans_.front().from.value();
+  stage_ = Stage::fetch;
+}
+
+void Puller::Impl::queue(std::span<std::byte> to, int buffer, std::uint64_t offset) {
+  for (std::size_t done = 0; done < to.size(); done += piece_bytes) {
+    pieces_.push_back(
+        {to.subspan(done, std::min(piece_bytes, to.size() - done)), buffer, offset + done});
+  }
+}
+
+}  // namespace physarum::weights

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "physarum/base/deadline.hpp"
+
+#include "physarum/parallel/window.hpp"
+
+namespace physarum::weights {
+
+/// One-sided access to the windows of the buffer ranks, by buffer index. Another carrier (messages
+/// to a buffer rank) is another implementation; tests have one on plain memory.
+class StoreAccess {
+ public:
+  virtual ~StoreAccess() = default;
+  StoreAccess() = default;
+  StoreAccess(const StoreAccess&) = delete;
+  StoreAccess& operator=(const StoreAccess&) = delete;
+
+  /// Started here, complete after flush(); the memory stays alive and untouched until then.
+  virtual void put(std::span<const std::byte> from, int buffer, std::uint64_t offset) = 0;
+  virtual void get(std::span<std::byte> to, int buffer, std::uint64_t offset) = 0;
+  virtual void flush(const base::Deadline& deadline) = 0;
+  /// Atomic words; complete on return.
+  virtual std::uint64_t load(int buffer, std::int64_t word) = 0;
+  virtual void store(int buffer, std::int64_t word, std::uint64_t value) = 0;
+  /// Plain loads of this rank's own window see what peers put; peers see its plain stores.
+  virtual void sync() = 0;
+};
+
+/// The same over an RMA window whose ranks 0, 1, ... are the buffer ranks.
+class WindowAccess final : public StoreAccess {
+ public:
+  explicit WindowAccess(parallel::Window& window) : epoch_(window) {}
+  void put(std::span<const std::byte> from, int buffer, std::uint64_t offset) override;
+  void get(std::span<std::byte> to, int buffer, std::uint64_t offset) override;
+  void flush(const base::Deadline& deadline) override;
+  std::uint64_t load(int buffer, std::int64_t word) override;
+  void store(int buffer, std::int64_t word, std::uint64_t value) override;
+  void sync() override;
+
+ private:
+  parallel::Epoch epoch_;
+};
+
+}  // namespace physarum::weights

@@ -1,0 +1,132 @@
+#include "physarum/weights/weight_exchange.hpp"
+
+#include "physarum/base/contracts.hpp"
+
+#include "physarum/parallel/agree.hpp"
+
+#include "publisher_impl.hpp"
+#include "puller_impl.hpp"
+#include "weight_store_impl.hpp"
+
+namespace physarum::weights {
+namespace {
+
+/// All ranks of `comm` compute offsets for themselves: one with another layout would put its bytes
+/// anywhere.
+void agree_on_layout(const parallel::Communicator& comm, const StoreLayout& layout,
+                     const base::Deadline& deadline) {
+  std::uint64_t hash = layout.hash();
+  comm.broadcast(std::span(&hash, 1), 0, deadline);
+  std::optional<parallel::LocalFailure> failure;
+  if (hash != layout.hash()) {
+    failure = parallel::LocalFailure{
+        parallel::FailureKind::world,
+        "ranks have different weight catalogues or weight options: " + comm.describe()};
+  }
+  parallel::agree_or_throw(comm, failure, deadline);
+}
+
+}  // namespace
+
+class WeightExchange::Impl {
+ public:
+  Impl(const ExchangeMembers& members, CataloguePtr catalogue, const WeightOptions& options)
+      : catalogue_(std::move(catalogue)),
+        layout_(*catalogue_, options, members.buffer_ranks, members.trainer_ranks) {}
+
+  void open(const ExchangeMembers& members, const base::Deadline& deadline) {
+    if (members.is_buffer) {
+      memory_ =
+          AlignedBytes(layout_.window_bytes(members.core->rank()), AlignedBytes::Fill::nothing);
+      WeightStore::Impl::initialise(layout_, memory_.span());
+    }
+    if (members.is_buffer || members.is_trainer) {
+      agree_on_layout(*members.core, layout_, deadline);
+      core_window_ = parallel::Window::over(*members.core, memory_.span(), "weights core");
+      core_ = std::make_unique<WindowAccess>(core_window_);
+    }
+    if (members.is_buffer || members.is_engine) {
+      agree_on_layout(*members.pull, layout_, deadline);
+      pull_window_ = parallel::Window::over(*members.pull, memory_.span(), "weights pull");
+      pull_ = std::make_unique<WindowAccess>(pull_window_);
+    }
+    make_ends(members);
+  }
+
+  void make_ends(const ExchangeMembers& members) {
+    if (members.is_buffer) {
+      store_.emplace(std::make_unique<WeightStore::Impl>(layout_, members.core->rank(),
+                                                         memory_.span(), *core_));
+    }
+    if (members.is_trainer) {
+      std::function<void()> serve_store;
+      if (store_) {
+        serve_store = [this] {
+          while (store_->advance()) {
+          }
+        };
+      }
+      publisher_.emplace(std::make_unique<Publisher::Impl>(layout_, *members.trainers, *core_,
+                                                           std::move(serve_store)));
+    }
+    if (members.is_engine) puller_.emplace(std::make_unique<Puller::Impl>(layout_, *pull_));
+  }
+
+  void close() {
+    puller_.reset();
+    publisher_.reset();
+    store_.reset();
+    core_.reset();
+    pull_.reset();
+    if (core_window_.valid()) core_window_.close();
+    if (pull_window_.valid()) pull_window_.close();
+  }
+
+  CataloguePtr catalogue_;
+  StoreLayout layout_;
+  AlignedBytes memory_;
+  parallel::Window core_window_;
+  parallel::Window pull_window_;
+  std::unique_ptr<WindowAccess> core_;
+  std::unique_ptr<WindowAccess> pull_;
+  std::optional<WeightStore> store_;
+  std::optional<Publisher> publisher_;
+  std::optional<Puller> puller_;
+};
+
+WeightExchange WeightExchange::make(const ExchangeMembers& members, CataloguePtr catalogue,
+                                    const WeightOptions& options, base::Deadline deadline) {
+  options.validate();
+  base::expects(catalogue != nullptr && catalogue->type() == options.transfer_type,
+                "the catalogue is of the transfer type");
+  base::expects(!members.is_trainer || members.trainers->size() == members.trainer_ranks,
+                "the trainer group has the size that all ranks plan with");
+  auto impl = std::make_unique<Impl>(members, std::move(catalogue), options);
+  impl->open(members, deadline);
+  return WeightExchange(std::move(impl));
+}
+
+WeightExchange::WeightExchange(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+WeightExchange::WeightExchange(WeightExchange&&) noexcept = default;
+WeightExchange& WeightExchange::operator=(WeightExchange&&) noexcept = default;
+WeightExchange::~WeightExchange() = default;
+
+WeightStore* WeightExchange::store() { return impl_->store_ ? &*impl_->store_ : nullptr; }
+Publisher* WeightExchange::publisher() { return impl_->publisher_ ? &*impl_->publisher_ : nullptr; }
+Puller* WeightExchange::puller() { return impl_->puller_ ? &*impl_->puller_ : nullptr; }
+void WeightExchange::close() { impl_->close(); }
+
+ExchangeMembers members_of(parallel::Layout& layout) {
+  ExchangeMembers members;
+  members.core = &layout.core();
+  members.pull = &layout.pull();
+  members.trainers = &layout.trainer();
+  members.buffer_ranks = static_cast<int>(layout.plan().buffer_ranks().size());
+  members.trainer_ranks = static_cast<int>(layout.plan().trainer_ranks().size());
+  members.is_buffer = layout.is_buffer();
+  members.is_trainer = layout.is_trainer();
+  members.is_engine = layout.is_rollout();
+  return members;
+}
+
+}  // namespace physarum::weights
