@@ -12,9 +12,10 @@ namespace physarum::parallel {
 /// How the ranks of the world are shared out. Rank order in the world: buffer, trainer, rollout.
 struct LayoutOptions {
   std::int64_t buffer_ranks = 1;
-  std::optional<std::int64_t> trainer_ranks;  ///< none: 1, or 0 if the command needs no trainer
-  std::optional<std::int64_t> rollout_ranks;  ///< none: what is left
-  bool colocate = false;                      ///< every rank is trainer and rollout in turns
+  std::optional<std::int64_t> trainer_ranks =
+      std::nullopt;  ///< none: 1, or 0 if the command needs no trainer
+  std::optional<std::int64_t> rollout_ranks = std::nullopt;  ///< none: what is left
+  bool colocate = false;  ///< every rank is trainer and rollout in turns
   void validate() const;
 };
 

@@ -1,0 +1,44 @@
+// Ranks that wait leave their core to those that work.
+
+#include <cstdio>
+
+#include <sys/resource.h>
+
+#include "physarum/base/deadline.hpp"
+
+#include "support/mpi_test.hpp"
+
+namespace physarum::parallel {
+namespace {
+
+using test::world;
+
+double process_cpu_s() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+TEST(Idle, waiting_ranks_use_little_of_their_core) {
+  world().barrier();
+  const double before = process_cpu_s();
+  constexpr double wait_s = 1.0;
+  if (world().rank() == 0) {
+    const base::Stopwatch watch;
+    volatile double sink = 0;
+    while (watch.seconds() < wait_s) sink = sink + 1;
+  }
+  world().barrier();
+  const double used = process_cpu_s() - before;
+  const double most = world().all_reduce_value(world().rank() == 0 ? 0.0 : used, Op::max);
+  if (world().rank() == 0 && world().size() > 1) {
+    std::printf("a waiting rank used %.0f %% of a core\n", most / wait_s * 100);
+  }
+  EXPECT_LT(most, 0.3 * wait_s);
+}
+
+}  // namespace
+}  // namespace physarum::parallel

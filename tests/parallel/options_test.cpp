@@ -1,0 +1,24 @@
+#include "physarum/parallel/options.hpp"
+
+#include <gtest/gtest.h>
+
+namespace physarum::parallel {
+namespace {
+
+TEST(ParallelOptions, flags_fill_the_struct) {
+  base::OptionTable table;
+  LayoutOptions options;
+  declare_options(table, options);
+  const auto set = [&](const char* name, const char* value) { table.find(name)->set(value, name); };
+  set("buffer-ranks", "2");
+  set("trainer-ranks", "3");
+  set("rollout-ranks", "4");
+  EXPECT_EQ(options.buffer_ranks, 2);
+  EXPECT_EQ(options.trainer_ranks, 3);
+  EXPECT_EQ(options.rollout_ranks, 4);
+  EXPECT_TRUE(table.find("colocate")->is_switch());
+  EXPECT_THROW(set("buffer-ranks", "0"), base::UserError);
+}
+
+}  // namespace
+}  // namespace physarum::parallel
