@@ -29,14 +29,14 @@ struct SampleSummary {
 /// Indices into BatchPlan::samples.
 using MicroBatch = std::vector<std::int64_t>;
 /// One rank's micro-batches of one optimiser step.
-using RankMicroBatches = std::vector<MicroBatch>;
+using MicroBatches = std::vector<MicroBatch>;
 
 /// Who learns from what in one rollout step; the same on all ranks.
 struct BatchPlan {
   std::int64_t step = 0;               ///< rollout id
   std::vector<SampleSummary> samples;  ///< the whole batch, by sample id
   /// [optimiser step][data-parallel rank]; all ranks of a step have equally many micro-batches.
-  std::vector<std::vector<RankMicroBatches>> micro_batches;
+  std::vector<std::vector<MicroBatches>> micro_batches;
 
   friend bool operator==(const BatchPlan&, const BatchPlan&) = default;
 };

@@ -1,24 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "physarum/base/ids.hpp"
 
 #include "physarum/sample/prompt.hpp"
+#include "physarum/sample/sampling_options.hpp"
 
 namespace physarum::sample {
-
-/// How an engine draws tokens.
-struct SamplingOptions {
-  double temperature = 1.0;  ///< 0: the most probable token; only for evaluation
-  std::int64_t top_k = -1;   ///< -1: all
-  double top_p = 1.0;        ///< 1: all
-  std::int64_t max_response_tokens = 256;
-  std::int64_t max_context_tokens = 0;        ///< prompt + response; 0: the model's limit
-  std::vector<base::TokenId> stop_token_ids;  ///< besides the model's own end tokens
-  friend bool operator==(const SamplingOptions&, const SamplingOptions&) = default;
-};
 
 enum class Purpose : std::uint8_t {
   train,       ///< generate and verify, for learning

@@ -64,24 +64,7 @@ struct Sample {
   [[nodiscard]] std::int64_t trained_tokens() const;
   [[nodiscard]] base::WeightVersion oldest_version() const;
   [[nodiscard]] base::WeightVersion newest_version() const;
-  /// Throws base::ContractViolation naming the first broken invariant: lengths, ids, trained tokens
-  /// without log-prob or the reverse, versions that do not sum up.
-  void check() const;
   friend bool operator==(const Sample&, const Sample&) = default;
-};
-
-/// The samples of one lease, in order of their index.
-struct SampleGroup {
-  base::GroupId id;
-  base::PromptId prompt;
-  Purpose purpose = Purpose::train;
-  base::LeaseId lease;
-  std::vector<Sample> samples;
-
-  [[nodiscard]] base::WeightVersion oldest_version() const;
-  [[nodiscard]] base::WeightVersion newest_version() const;
-  void check() const;
-  friend bool operator==(const SampleGroup&, const SampleGroup&) = default;
 };
 
 }  // namespace physarum::sample
