@@ -1,0 +1,14 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace physarum::text {
+
+/// The alphabet that GPT-2 made: tokenizer files write each byte as one printable character. The
+/// bytes of a token written so; nothing if a character is not of the alphabet, as in the names of
+/// some special tokens. `token` must be valid UTF-8.
+[[nodiscard]] std::optional<std::string> from_byte_level(std::string_view token);
+
+}  // namespace physarum::text
