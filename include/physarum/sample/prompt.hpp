@@ -3,13 +3,13 @@
 #include <cstdint>
 #include <string>
 
-#include "physarum/base/ids.hpp"
+#include "physarum/sample/ids.hpp"
 
 namespace physarum::sample {
 
 /// What is asked, and what the verifier needs to judge the answer.
 struct Prompt {
-  base::PromptId id;        ///< row in its source
+  PromptId id;              ///< row in its source
   std::string text;         ///< UTF-8; tokenised by the engine
   std::string label;        ///< reference answer; empty if there is none
   std::string metadata;     ///< JSON object text; empty means {}
@@ -17,7 +17,8 @@ struct Prompt {
   friend bool operator==(const Prompt&, const Prompt&) = default;
 };
 
-/// Where prompts come from: a file, or a procedure. Immutable; any thread.
+/// Where prompts come from: a file, or a procedure. Immutable; any thread. Only the head buffer
+/// rank draws from it; order and epochs are the buffer's business.
 class PromptSource {
  public:
   PromptSource() = default;
@@ -29,7 +30,7 @@ class PromptSource {
 
   /// Number of different prompts, at least 1; a procedure may name a very large number.
   [[nodiscard]] virtual std::int64_t size() const = 0;
-  /// The prompt in row `index`, 0 <= index < size(). The same every time.
+  /// The prompt in row `index`, 0 <= index < size(); its id is the index. The same every time.
   [[nodiscard]] virtual Prompt at(std::int64_t index) const = 0;
 };
 

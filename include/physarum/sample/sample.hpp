@@ -1,23 +1,23 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "physarum/base/ids.hpp"
-
+#include "physarum/sample/ids.hpp"
 #include "physarum/sample/lease.hpp"
 
 namespace physarum::sample {
 
 /// A run of response tokens that one weight version made.
 struct VersionRun {
-  base::WeightVersion version;
+  WeightVersion version;
   std::int64_t tokens = 0;
   friend bool operator==(const VersionRun&, const VersionRun&) = default;
 };
 
-/// How the reward came about.
+/// How the reward came about: enough to repeat the verdict.
 struct Evidence {
   std::string verifier;
   std::int64_t verifier_version = 0;
@@ -28,24 +28,24 @@ struct Evidence {
 };
 
 enum class SampleStatus : std::uint8_t {
-  pending,
+  pending,    ///< never stored
   completed,  ///< ended by a stop token
   truncated,  ///< ended by a limit of tokens
-  aborted,
-  failed,  ///< could not be generated; never trained
+  aborted,    ///< given up by its engine: the whole group is generated again
+  failed,     ///< could not be generated or judged; never trained: also `removed`
 };
 
-/// One answer to a prompt.
+/// One answer to a prompt. The response is everything after the prompt.
 struct Sample {
-  base::SampleId id;
-  base::GroupId group;
-  base::PromptId prompt;
-  base::LeaseId lease;
+  SampleId id;
+  GroupId group;
+  PromptId prompt;
+  LeaseId lease;
   std::int64_t index_in_group = 0;
   std::int64_t prompt_tokens = 0;
-  std::vector<base::TokenId> tokens;  ///< prompt, then response
-  std::vector<float>
-      log_probs;  ///< one per response token, of the policy that drew it; 0 if untrained
+  std::vector<TokenId> tokens;  ///< prompt, then response
+  /// One per response token, of the policy that drew it; 0 if untrained; none if supervised.
+  std::vector<float> log_probs;
   std::vector<std::uint8_t> mask;    ///< one per response token; 1: trained
   std::vector<VersionRun> versions;  ///< their tokens sum up to the response
   double reward = 0;
@@ -55,16 +55,22 @@ struct Sample {
   std::string label;
   Evidence evidence;
   double generation_s = 0;
-  std::vector<base::LeaseId> lease_history;
+  std::vector<LeaseId> lease_history;  ///< the lease's history, then the lease
 
   [[nodiscard]] std::int64_t response_tokens() const {
     return static_cast<std::int64_t>(tokens.size()) - prompt_tokens;
   }
-  /// Response tokens that the loss sees.
+  /// Response tokens that the loss sees: ones in the mask, 0 if removed.
   [[nodiscard]] std::int64_t trained_tokens() const;
-  [[nodiscard]] base::WeightVersion oldest_version() const;
-  [[nodiscard]] base::WeightVersion newest_version() const;
+  /// Of all runs; invalid if there are none.
+  [[nodiscard]] WeightVersion oldest_version() const;
+  [[nodiscard]] WeightVersion newest_version() const;
   friend bool operator==(const Sample&, const Sample&) = default;
 };
+
+/// Says what is wrong with a sample that is about to be stored, if anything: ids, lengths, values
+/// of the mask, log-probs (finite and not positive on trained tokens, 0 on others; none at all if
+/// supervised), versions' tokens summing up, a final status, a finite reward.
+[[nodiscard]] std::optional<std::string> find_fault(const Sample& sample, Purpose purpose);
 
 }  // namespace physarum::sample

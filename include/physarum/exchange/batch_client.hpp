@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "physarum/base/deadline.hpp"
+#include "physarum/base/metrics.hpp"
+
+#include "physarum/sample/batch.hpp"
+
+#include "physarum/exchange/transport.hpp"
+
+namespace physarum::exchange {
+
+using base::WeightVersion;
+
+/// A trainer rank's place in its group.
+struct TrainerSeat {
+  int trainer_rank = 0;  ///< rank in the trainer group; 0 is the one that reports
+  int dp_rank = 0;       ///< which part of each batch it trains on
+};
+
+/// A trainer rank's end of the work protocol. Every trainer rank has one and takes every step's
+/// batch. A colocated rank waits in take() while its hooks serve the buffer and the engine.
+///
+/// Order of a step s: take(s), train, publish version s + 1, report_published(s + 1). In mode
+/// one_step_async take(s + 1) comes before publishing s + 1: a version may only be replaced when
+/// all groups that need exactly it have been generated.
+class BatchClient {
+ public:
+  BatchClient(Transport& transport, WorldRank head, TrainerSeat seat);
+
+  /// Asks for the batch of `step`, ahead of take() if wanted. Does not wait; asking twice for the
+  /// same step is one question; one question may be open at a time.
+  void request(std::int64_t step);
+  /// One turn. The batch asked for, when all of this rank's samples have come.
+  [[nodiscard]] std::optional<sample::Batch> try_take();
+  /// Asks if need be and waits, serving the progress hooks. Throws DeadlineExceeded.
+  [[nodiscard]] sample::Batch take(std::int64_t step, const base::Deadline& deadline);
+
+  /// Trainer rank 0 (others: no effect): engines can pull this version. Version 0 is the initial
+  /// model; no lease is given before it.
+  void report_published(WeightVersion version);
+  /// Trainer rank 0 (others: no effect): metrics of a finished step, for the head to write.
+  void report_step(std::int64_t step, const base::Scalars& metrics);
+  /// Every trainer rank, once, after its last batch. Evaluations that are due are still finished.
+  void finish();
+
+  /// Messages that could not be read, dropped.
+  [[nodiscard]] std::int64_t malformed_messages() const { return malformed_; }
+
+ private:
+  bool receive(const Envelope& envelope);
+  void accept_plan(const Envelope& envelope);
+  void accept_samples(const Envelope& envelope);
+  Transport& transport_;
+  WorldRank head_;
+  TrainerSeat seat_;
+  std::optional<std::int64_t> asked_;
+  std::optional<sample::BatchPlan> plan_;
+  std::set<base::SampleId> missing_;
+  std::map<base::SampleId, sample::Sample> samples_;
+  std::int64_t malformed_ = 0;
+};
+
+}  // namespace physarum::exchange

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "physarum/sample/lease.hpp"
+#include "physarum/sample/sample_group.hpp"
+
+#include "physarum/exchange/transport.hpp"
+
+namespace physarum::exchange {
+
+using base::LeaseId;
+using base::WeightVersion;
+
+/// An engine's end of the work protocol. Nothing here waits; the rank that leads an engine uses
+/// it, from its role loop.
+class WorkClient {
+ public:
+  /// `head` is the buffer rank that decides (world rank 0).
+  WorkClient(Transport& transport, WorldRank head);
+
+  /// One turn: receives, and asks for work if no question is open or more room has come since.
+  /// `free_samples`: how many further samples this engine can decode now (0 is fine: it still
+  /// learns of new versions and of the end). `current`: version of the engine's weights, invalid
+  /// before the first pull. True if a message came.
+  bool poll(std::int64_t free_samples, WeightVersion current);
+
+  /// Leases that came since the last call, in the order in which they should be worked on. A group
+  /// may be larger than the room that was offered if the engine had no other work.
+  [[nodiscard]] std::vector<sample::Lease> take_leases();
+  /// Newest version that the head has told of; invalid at first. Its weights can be pulled.
+  [[nodiscard]] WeightVersion newest_version() const { return newest_; }
+  /// Leases that were received and not handed in.
+  [[nodiscard]] std::int64_t leases_in_flight() const;
+
+  /// Hands in all samples of a lease that came from take_leases(). Throws ContractViolation if the
+  /// group breaks an invariant or does not belong to such a lease. Members of status `aborted` make
+  /// the buffer lend the group again.
+  void hand_in(const sample::SampleGroup& group);
+
+  /// True when the run is over: drop what is in flight, stop polling. Goodbye has been said.
+  [[nodiscard]] bool finished() const { return finished_; }
+  /// Messages that could not be read, dropped.
+  [[nodiscard]] std::int64_t malformed_messages() const { return malformed_; }
+
+ private:
+  void receive(const Envelope& envelope);
+  void ask(std::int64_t free_samples, WeightVersion current);
+  Transport& transport_;
+  WorldRank head_;
+  std::optional<std::int64_t> asked_free_;  ///< room stated in the open question
+  std::int64_t replies_ = 0;                ///< answers seen so far
+  std::vector<sample::Lease> fresh_;
+  struct Held {
+    base::GroupId group;
+    sample::Purpose purpose;
+    std::int64_t n_samples;
+    base::SampleId first_sample;
+    int owner;
+  };
+  std::unordered_map<LeaseId, Held> held_;
+  WeightVersion newest_;
+  bool finished_ = false;
+  std::int64_t malformed_ = 0;
+};
+
+}  // namespace physarum::exchange
