@@ -1,0 +1,24 @@
+#include "command.hpp"
+
+namespace physarum::app {
+
+const std::vector<Command>& commands() {
+  static const std::vector<Command> all{
+      {"train", "[CONFIG.toml] [--flag value ...]",
+       "The whole circle: generate, verify, learn, publish. SFT too (--loss-type sft_loss).",
+       &run_train},
+      {"evaluate", "[CONFIG.toml] [--flag value ...]",
+       "Reward of a model on the held-out problems, without training.", &run_evaluate},
+      {"generate", "[CONFIG.toml] [--flag value ...]",
+       "Rollouts only: prompts in, samples (HDF5) out.", &run_generate},
+      {"convert", "IN OUT [--flag value ...]",
+       "prompts.jsonl to prompts.h5, or weights between a Hugging Face directory's types.",
+       &run_convert},
+      {"check", "[CONFIG.toml] [--flag value ...]",
+       "Validates a configuration and prints it resolved, with rank layout and memory. Runs "
+       "nothing.",
+       &run_check}};
+  return all;
+}
+
+}  // namespace physarum::app
