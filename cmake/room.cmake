@@ -6,6 +6,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LES
   # GCC 12 sees overlaps in every  "text" + std::string  once it is inlined (its bug 105651).
   target_compile_options(physarum_flags INTERFACE -Wno-restrict)
 endif()
+# Kernels use vectors that are wider than the base architecture's, within one unit only.
+target_compile_options(physarum_flags INTERFACE -Wno-psabi)
 if(PHYSARUM_WERROR)
   target_compile_options(physarum_flags INTERFACE -Werror)
 endif()

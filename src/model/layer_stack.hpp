@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "physarum/base/ids.hpp"
+
+#include "physarum/model/aligned_buffer.hpp"
+#include "physarum/model/config.hpp"
+#include "physarum/model/packed_batch.hpp"
+#include "physarum/model/parameter_layout.hpp"
+#include "physarum/model/rope_table.hpp"
+#include "physarum/model/transformer.hpp"
+
+#include "row_transform.hpp"
+#include "token_mixer.hpp"
+
+namespace physarum::model {
+
+/// Embedding and blocks, from tokens to the last block's output for the rows that are asked for.
+/// The last block's rows behind its attention are only those: nobody looks at the others.
+class LayerStack {
+ public:
+  LayerStack(const ModelConfig& config, const ModelOffsets& at);
+
+  /// `rows`: rising indices of tokens; at least one. The batch has been checked.
+  void forward(const float* flat, const PackedBatch& batch, std::span<const std::int64_t> rows,
+               Keep keep);
+  /// [rows, hidden] of the last forward().
+  [[nodiscard]] const float* output() const { return output_.data(); }
+  /// [rows, hidden]: to be filled before backward().
+  [[nodiscard]] float* d_output() { return d_output_.data(); }
+  /// Adds to all gradients; uses up what the last forward() kept.
+  void backward(const float* flat, float* flat_gradients);
+
+ private:
+  struct Layer {
+    Layer(const ModelConfig& config, const LayerOffsets& at);
+    TokenMixer mixer;
+    RowTransform rows;
+  };
+  struct LayerMemory {
+    AlignedBuffer input;  ///< [T, hidden]
+    TokenMixer::Memory mixer;
+    RowTransform::Memory rows;
+  };
+  /// Without keeping, all layers share one memory and the residual stream stays in place.
+  [[nodiscard]] LayerMemory& memory_of(std::size_t layer);
+  [[nodiscard]] Sequences sequences() const { return {starts_, &rope_}; }
+  void embed(const float* flat);
+  void run_layer(const float* flat, std::size_t layer);
+  void run_last_layer(const float* flat);
+  void run_last_layer_backward(const float* flat, float* flat_gradients);
+  void embed_backward(float* flat_gradients) const;
+
+  const ModelConfig* config_;
+  std::int64_t embedding_;
+  RopeTable rope_;
+  std::vector<Layer> layers_;
+  std::vector<LayerMemory> memory_;
+  SharedMemory shared_;
+
+  std::vector<base::TokenId> tokens_;
+  std::vector<std::int64_t> starts_;
+  std::vector<std::int64_t> rows_;
+  Keep keep_ = Keep::nothing;
+  AlignedBuffer d_stream_;             ///< [T, hidden]
+  AlignedBuffer selected_attended_;    ///< [rows, query_width]
+  AlignedBuffer d_selected_attended_;  ///< [rows, query_width]
+  AlignedBuffer output_;               ///< [rows, hidden]
+  AlignedBuffer d_output_;             ///< [rows, hidden]
+};
+
+}  // namespace physarum::model

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "physarum/base/ids.hpp"
+
+#include "physarum/model/aligned_buffer.hpp"
+#include "physarum/model/config.hpp"
+#include "physarum/model/parameter_layout.hpp"
+#include "physarum/model/transformer.hpp"
+
+#include "projection.hpp"
+
+namespace physarum::model {
+
+/// Final norm, vocabulary projection and log-probabilities of given tokens. Rows are taken in
+/// chunks, so that the logits of a big vocabulary never exist all at once; if they are few they are
+/// kept for the way back, else computed again.
+class ScoreHead {
+ public:
+  ScoreHead(const ModelConfig& config, const ModelOffsets& at);
+
+  /// x [rows, hidden]; targets [rows].
+  TokenScores forward(const float* flat, const float* x, std::span<const base::TokenId> targets,
+                      double temperature, Entropy entropy);
+  /// x, targets and temperature as in the last forward(). dx [rows, hidden] is overwritten.
+  void backward(const float* flat, float* flat_gradients, const float* x,
+                std::span<const base::TokenId> targets, std::span<const float> d_log_probs,
+                std::span<const float> d_entropies, float* dx);
+  /// logits [rows, vocab].
+  void logits(const float* flat, const float* x, std::int64_t rows, float* logits);
+
+ private:
+  void norm(const float* flat, const float* x, std::int64_t rows);
+  /// Logits of rows [first, first + rows) into logits_.
+  void project(const float* flat, std::int64_t first, std::int64_t rows);
+  [[nodiscard]] std::int64_t chunk_rows(std::int64_t rows) const;
+
+  const ModelConfig* config_;
+  std::int64_t norm_;
+  Projection head_;
+  float inverse_temperature_ = 1.0F;
+  AlignedBuffer inverse_rms_;  ///< [rows]
+  AlignedBuffer normed_;       ///< [rows, hidden]
+  AlignedBuffer d_normed_;     ///< [rows, hidden]
+  AlignedBuffer logits_;       ///< [chunk_rows, vocab]
+  AlignedBuffer log_sums_;     ///< [rows]
+  AlignedBuffer log_probs_;    ///< [rows]
+  AlignedBuffer entropies_;    ///< [rows]
+};
+
+}  // namespace physarum::model

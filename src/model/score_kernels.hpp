@@ -1,0 +1,90 @@
+#pragma once
+
+// Compiled once for each target: see simd.hpp.
+
+#include <cmath>
+#include <limits>
+
+#include "kernels.hpp"
+#include "simd.hpp"
+
+namespace physarum::model::PHYSARUM_KERNELS {
+
+constexpr float lowest_float = std::numeric_limits<float>::lowest();
+
+inline float largest_of(const float* logits, std::int64_t vocab) {
+  Float8 largest = splat(lowest_float);
+  for_row(vocab, [&](std::int64_t i, std::int64_t count) PHYSARUM_INLINE_LAMBDA {
+    largest = max(largest, load_up_to(logits + i, count, lowest_float));
+  });
+  return max_of(largest);
+}
+
+struct ExpSums {
+  float exponentials;  ///< sum of e^(z - top)
+  float weighted;      ///< sum of e^(z - top) * (z - top)
+};
+
+/// z = logits * scale, top = the largest z.
+inline ExpSums exp_sums(const float* logits, std::int64_t vocab, float scale, float top) {
+  Float8 exponentials = splat(0.0F);
+  Float8 weighted = splat(0.0F);
+  for_row(vocab, [&](std::int64_t i, std::int64_t count) PHYSARUM_INLINE_LAMBDA {
+    // Padding lies so low that its exponential is 0; times a finite depth it adds nothing.
+    const Float8 z = load_up_to(logits + i, count, -1e30F) * splat(scale);
+    const Float8 depth = max(splat(-1e30F), z - splat(top));
+    const Float8 e = exp(depth);
+    exponentials += e;
+    weighted += e * depth;
+  });
+  return {sum_of(exponentials), sum_of(weighted)};
+}
+
+inline void token_scores(const ScoreShape& shape, const float* logits, float* log_probs,
+                         float* log_sums, float* entropies) {
+  const float scale = shape.inverse_temperature;
+  for (std::int64_t row = 0; row < shape.rows; ++row, logits += shape.vocab) {
+    const float top = largest_of(logits, shape.vocab) * scale;
+    const ExpSums sums = exp_sums(logits, shape.vocab, scale, top);
+    const float log_depth = std::log(sums.exponentials);
+    log_sums[row] = top + log_depth;
+    log_probs[row] = logits[shape.targets[row]] * scale - log_sums[row];
+    // -sum p log p with log p = (z - top) - log_depth.
+    if (entropies != nullptr) entropies[row] = log_depth - sums.weighted / sums.exponentials;
+  }
+}
+
+/// With z = logit * scale, p = softmax(z), H = entropy:
+///   d(log_prob)/dz = [target] - p,   dH/dz = -p * (log p + H).
+inline void score_row_backward(float* logits, std::int64_t vocab, float scale, float log_sum,
+                               float d_log_prob, float d_entropy) {
+  float entropy = 0.0F;
+  if (d_entropy != 0.0F) {
+    Float8 sum = splat(0.0F);
+    for_row(vocab, [&](std::int64_t i, std::int64_t count) PHYSARUM_INLINE_LAMBDA {
+      const Float8 z = load_up_to(logits + i, count, -1e30F) * splat(scale);
+      const Float8 log_p = max(splat(-1e30F), z - splat(log_sum));
+      sum -= exp(log_p) * log_p;
+    });
+    entropy = sum_of(sum);
+  }
+  const Float8 constant = splat(-(d_log_prob + d_entropy * entropy) * scale);
+  const Float8 slope = splat(-d_entropy * scale);
+  for_row(vocab, [&](std::int64_t i, std::int64_t count) PHYSARUM_INLINE_LAMBDA {
+    const Float8 log_p = load_up_to(logits + i, count) * splat(scale) - splat(log_sum);
+    store_up_to(logits + i, count, exp(log_p) * (log_p * slope + constant));
+  });
+}
+
+inline void token_scores_backward(const ScoreShape& shape, const float* log_sums,
+                                  const float* d_log_probs, const float* d_entropies,
+                                  float* logits) {
+  for (std::int64_t row = 0; row < shape.rows; ++row, logits += shape.vocab) {
+    const float d_entropy = d_entropies == nullptr ? 0.0F : d_entropies[row];
+    score_row_backward(logits, shape.vocab, shape.inverse_temperature, log_sums[row],
+                       d_log_probs[row], d_entropy);
+    logits[shape.targets[row]] += d_log_probs[row] * shape.inverse_temperature;
+  }
+}
+
+}  // namespace physarum::model::PHYSARUM_KERNELS
