@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# How the program ends and what the user sees of it: exit code, and at most one line.
+#   ending_test.sh LAUNCH PROGRAM
+set -u
+launch=$1
+program=$2
+failures=0
+
+# expect CODE LINE HOW [RANKS]: the exit code, and all of the output.
+expect() {
+  local output code
+  output=$("$launch" -n "${4:-3}" --program "$program" "$3" 2>&1)
+  code=$?
+  if [ "$code" != "$1" ] || [[ ! $output =~ ^$2$ ]]; then
+    echo "FAILED $3: code $code (expected $1), output: $output"
+    failures=$((failures + 1))
+  fi
+}
+expect 0 '' nothing
+expect 2 "physarum: run.toml:3: unknown key 'lrr'; did you mean 'lr'\?" user-error
+expect 3 "physarum: rank 0 of 3 in 'world', phase 'publish': waited 0.5 s for barrier" late-rank
+expect 3 '' leave
+expect 3 'launch: rank 2 on .* was ended by signal 9 \(Killed\)' kill
+
+# Without a launcher the world has one rank.
+output=$("$program" user-error 2>&1)
+code=$?
+[ "$code" = 2 ] || { echo "FAILED without launcher: code $code, output: $output"; failures=$((failures + 1)); }
+
+# A signal to the launcher reaches all ranks; its exit code is theirs.
+for signal in USR1 TERM; do
+  log=$(mktemp)
+  "$launch" -n 3 --program "$program" signal 2>"$log" &
+  pid=$!
+  for _ in $(seq 100); do grep -q ready "$log" && break; sleep 0.1; done
+  kill -$signal "$pid"
+  wait "$pid"
+  code=$?
+  [ "$code" = 75 ] || { echo "FAILED $signal: code $code, output: $(cat "$log")"; failures=$((failures + 1)); }
+  rm -f "$log"
+done
+exit "$failures"
