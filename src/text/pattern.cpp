@@ -44,9 +44,17 @@ class PatternTranslator {
       if (in_class_) refuse("'\\S' inside a class");
       out_.append("[^").append(space_ranges).append("]");
     } else {
-      return take(2);
+      return take(escape_length(letter));
     }
     at_ += 2;
+  }
+
+  /// `\p{Lu}` and `\x{AB}` are one escape up to their brace.
+  [[nodiscard]] std::size_t escape_length(char letter) const {
+    const bool has_name = std::string_view("pPx").find(letter) != std::string_view::npos;
+    if (!has_name || !pattern_.substr(at_ + 2).starts_with('{')) return 2;
+    const std::size_t end = pattern_.find('}', at_);
+    return end == std::string_view::npos ? pattern_.size() - at_ : end + 1 - at_;
   }
 
   /// A `]` right behind the opening is a character to PCRE2 and an error to Oniguruma.
