@@ -1,0 +1,126 @@
+#include "sample_columns.hpp"
+
+#include <string>
+
+namespace physarum::sample {
+
+namespace {
+
+/// One list of the columns for both directions: `visit(name, column)`. `self` decides on const.
+void visit_plain(auto& self, auto&& visit) {
+  visit("sample/id", self.id);
+  visit("sample/group", self.group);
+  visit("sample/prompt", self.prompt);
+  visit("sample/lease", self.lease);
+  visit("sample/index_in_group", self.index_in_group);
+  visit("sample/prompt_tokens", self.prompt_tokens);
+  visit("sample/reward", self.reward);
+  visit("sample/generation_s", self.generation_s);
+  visit("sample/status", self.status);
+  visit("sample/removed", self.removed);
+  visit("evidence/verifier_version", self.verifier_version);
+  visit("evidence/input_hash", self.input_hash);
+  visit("evidence/seconds", self.verification_s);
+}
+
+void visit_ragged(auto& self, auto&& visit) {
+  visit("tokens", self.tokens);
+  visit("log_probs", self.log_probs);
+  visit("mask", self.mask);
+  visit("versions/version", self.version);
+  visit("versions/tokens", self.version_tokens);
+  visit("lease_history", self.lease_history);
+  visit("text/response", self.response);
+  visit("text/label", self.label);
+  visit("evidence/verifier", self.verifier);
+  visit("evidence/verdict", self.verdict);
+}
+
+}  // namespace
+
+void SampleColumns::append(const Sample& sample) {
+  id.push_back(sample.id.value());
+  group.push_back(sample.group.value());
+  prompt.push_back(sample.prompt.value());
+  lease.push_back(sample.lease.value());
+  index_in_group.push_back(sample.index_in_group);
+  prompt_tokens.push_back(sample.prompt_tokens);
+  reward.push_back(sample.reward);
+  generation_s.push_back(sample.generation_s);
+  status.push_back(static_cast<std::uint8_t>(sample.status));
+  removed.push_back(sample.removed ? 1 : 0);
+  verifier_version.push_back(sample.evidence.verifier_version);
+  input_hash.push_back(sample.evidence.input_hash);
+  verification_s.push_back(sample.evidence.seconds);
+  tokens.append(sample.tokens);
+  log_probs.append(sample.log_probs);
+  mask.append(sample.mask);
+  std::vector<std::int64_t> versions, counts, leases;
+  for (const auto& run : sample.versions) {
+    versions.push_back(run.version.value());
+    counts.push_back(run.tokens);
+  }
+  for (const auto& earlier : sample.lease_history) leases.push_back(earlier.value());
+  version.append(versions);
+  version_tokens.append(counts);
+  lease_history.append(leases);
+  response.append(as_row(sample.response));
+  label.append(as_row(sample.label));
+  verifier.append(as_row(sample.evidence.verifier));
+  verdict.append(as_row(sample.evidence.verdict));
+}
+
+Sample SampleColumns::row(std::size_t index) const {
+  const auto copy = [index](const auto& column) {
+    const auto row = column.row(index);
+    return std::vector(row.begin(), row.end());
+  };
+  Sample sample;
+  sample.id = SampleId(id[index]);
+  sample.group = GroupId(group[index]);
+  sample.prompt = PromptId(prompt[index]);
+  sample.lease = LeaseId(lease[index]);
+  sample.index_in_group = index_in_group[index];
+  sample.prompt_tokens = prompt_tokens[index];
+  sample.reward = reward[index];
+  sample.generation_s = generation_s[index];
+  sample.status = static_cast<SampleStatus>(status[index]);
+  sample.removed = removed[index] != 0;
+  sample.tokens = copy(tokens);
+  sample.log_probs = copy(log_probs);
+  sample.mask = copy(mask);
+  const auto versions = version.row(index), counts = version_tokens.row(index);
+  for (std::size_t i = 0; i < versions.size() && i < counts.size(); ++i)
+    sample.versions.push_back({WeightVersion(versions[i]), counts[i]});
+  for (const std::int64_t earlier : lease_history.row(index))
+    sample.lease_history.emplace_back(earlier);
+  sample.response = as_text(response.row(index));
+  sample.label = as_text(label.row(index));
+  sample.evidence = {as_text(verifier.row(index)), verifier_version[index], input_hash[index],
+                     as_text(verdict.row(index)), verification_s[index]};
+  return sample;
+}
+
+void SampleColumns::write(storage::File& file) const {
+  visit_plain(*this, [&]<class T>(const std::string& name, const std::vector<T>& column) {
+    file.write_concatenated(name, std::span<const T>(column));
+  });
+  visit_ragged(*this, [&](const std::string& name, const auto& column) {
+    write_ragged(file, name, column);
+  });
+}
+
+SampleColumns SampleColumns::read(const storage::File& file) {
+  SampleColumns columns;
+  columns.id = file.read_dataset<std::int64_t>("sample/id");
+  const std::size_t rows = columns.id.size();
+  visit_plain(columns, [&]<class T>(const std::string& name, std::vector<T>& column) {
+    column = file.read_dataset<T>(name, storage::Extent{rows});
+  });
+  visit_ragged(columns, [&]<class T>(const std::string& name, Ragged<T>& column) {
+    column = read_ragged<T>(file, name, rows);
+  });
+  return columns;
+}
+
+}  // namespace physarum::sample
