@@ -14,8 +14,8 @@ namespace physarum::model {
 /// What a product does with the old content of its result.
 enum class Update { replace, add };
 
-/// Weights [out, in], kept in the order in which the product y = x wT reads them: panels of 16 rows,
-/// each [in, 16], the last one filled up with zeros. Move-only.
+/// Weights [out, in], kept in the order in which the product y = x wT reads them: panels of 16
+/// rows, each [in, 16], the last one filled up with zeros. Move-only.
 class PackedMatrix {
  public:
   static constexpr std::int64_t panel_width = 16;

@@ -1,0 +1,64 @@
+#include <algorithm>
+
+#include "physarum/base/contracts.hpp"
+
+#include "physarum/model/gemm.hpp"
+
+#include "gemm_kernels.hpp"
+
+namespace physarum::model {
+
+namespace {
+constexpr auto width = PackedMatrix::panel_width;
+constexpr std::int64_t depth_block = 256;
+constexpr std::int64_t row_block = 32 * gemm_tile_rows;
+
+std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+}  // namespace
+
+float* GemmWorkspace::left(std::int64_t size) {
+  left_.reserve(size);
+  return left_.data();
+}
+
+float* GemmWorkspace::right(std::int64_t size) {
+  right_.reserve(size);
+  return right_.data();
+}
+
+void multiply_general(const ProductSize& size, Factor a, Factor b, OutputRows c, Update update,
+                      GemmWorkspace& workspace) {
+  base::expects(size.rows >= 0 && size.columns >= 0 && size.depth >= 1, "a product without depth");
+  float* panels = workspace.right(round_up(size.columns, width) * depth_block);
+  float* tiles = workspace.left(row_block * depth_block + interleave_slack);
+  for (std::int64_t k = 0; k < size.depth; k += depth_block) {
+    const std::int64_t depth = std::min(depth_block, size.depth - k);
+    gemm_kernels().interleave_right(
+        {b.at + k * b.row_stride, b.column_stride, b.row_stride, size.columns, depth}, panels);
+    for (std::int64_t row = 0; row < size.rows; row += row_block) {
+      const std::int64_t rows = std::min(row_block, size.rows - row);
+      gemm_kernels().interleave_left({a.at + row * a.row_stride + k * a.column_stride, a.row_stride,
+                                      a.column_stride, rows, depth},
+                                     tiles);
+      gemm_kernels().multiply_panels(
+          {.x = tiles,
+           .rows = rows,
+           .tile_stride = gemm_tile_rows * depth,
+           .row_stride = 1,
+           .step = gemm_tile_rows,
+           .panels = panels,
+           .panel_stride = depth * width,
+           .columns = size.columns,
+           .depth = depth,
+           .start = k == 0 && update == Update::replace ? SumStart::zero : SumStart::result,
+           .bias = nullptr,
+           .y = c.at + row * c.stride,
+           .y_stride = c.stride});
+    }
+  }
+}
+
+}  // namespace physarum::model

@@ -1,0 +1,84 @@
+#pragma once
+
+// Compiled once for each target: see simd.hpp.
+
+#include "gemm_kernels.hpp"
+#include "simd.hpp"
+
+namespace physarum::model::PHYSARUM_KERNELS {
+
+/// Rows become columns.
+PHYSARUM_INLINE void transpose(Float8 (&m)[8]) {
+  Float8 pairs[8];
+  for (int i = 0; i < 4; ++i) {
+    pairs[2 * i] = __builtin_shufflevector(m[2 * i], m[2 * i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
+    pairs[2 * i + 1] = __builtin_shufflevector(m[2 * i], m[2 * i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
+  }
+  Float8 fours[8];
+  for (int i = 0; i < 2; ++i) {
+    for (int j = 0; j < 2; ++j) {
+      const Float8 a = pairs[4 * i + j];
+      const Float8 b = pairs[4 * i + 2 + j];
+      fours[4 * i + 2 * j] = __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13);
+      fours[4 * i + 2 * j + 1] = __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15);
+    }
+  }
+  for (int i = 0; i < 4; ++i) {
+    m[i] = __builtin_shufflevector(fours[i], fours[4 + i], 0, 1, 2, 3, 8, 9, 10, 11);
+    m[4 + i] = __builtin_shufflevector(fours[i], fours[4 + i], 4, 5, 6, 7, 12, 13, 14, 15);
+  }
+}
+
+/// `count` (<= 8) lines of contiguous values to [depth, group] at column 0 of `to`. Writes eight
+/// values for each depth: what stands in columns 8 - group ... of the next depth is written later,
+/// and behind the last depth there must be room.
+inline void interleave_lines(const float* lines, std::int64_t line_stride, std::int64_t count,
+                             std::int64_t depth, std::int64_t group, float* to) {
+  std::int64_t k = 0;
+  for (; k + lanes <= depth; k += lanes) {
+    Float8 block[8];
+    for (std::int64_t i = 0; i < lanes; ++i) {
+      block[i] = i < count ? load(lines + i * line_stride + k) : splat(0.0F);
+    }
+    transpose(block);
+    for (std::int64_t i = 0; i < lanes; ++i) store(to + (k + i) * group, block[i]);
+  }
+  for (; k < depth; ++k) {
+    for (std::int64_t i = 0; i < lanes; ++i) {
+      to[k * group + i] = i < count ? lines[i * line_stride + k] : 0.0F;
+    }
+  }
+}
+
+/// Values of `group` lines that stand side by side.
+template <std::int64_t group>
+inline void interleave_columns(const float* lines, std::int64_t depth_stride, std::int64_t count,
+                               std::int64_t depth, float* to) {
+  for (std::int64_t k = 0; k < depth; ++k, lines += depth_stride, to += group) {
+    if (count == group) {
+      std::memcpy(to, lines, sizeof(float) * group);
+    } else {
+      for (std::int64_t i = 0; i < group; ++i) to[i] = i < count ? lines[i] : 0.0F;
+    }
+  }
+}
+
+/// See GemmKernels.
+template <std::int64_t group>
+inline void interleave(const LineBlock& block, float* to) {
+  for (std::int64_t line = 0; line < block.lines; line += group, to += block.depth * group) {
+    const std::int64_t left = block.lines - line;
+    const std::int64_t count = left < group ? left : group;
+    const float* lines = block.at + line * block.line_stride;
+    if (block.line_stride == 1) {
+      interleave_columns<group>(lines, block.depth_stride, count, block.depth, to);
+      continue;
+    }
+    for (std::int64_t first = 0; first < group; first += lanes) {
+      interleave_lines(lines + first * block.line_stride, block.line_stride, count - first,
+                       block.depth, group, to + first);
+    }
+  }
+}
+
+}  // namespace physarum::model::PHYSARUM_KERNELS

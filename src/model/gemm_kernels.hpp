@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+
+namespace physarum::model {
+
+/// Where the sums of a panel task start.
+enum class SumStart { zero, bias, result };
+
+/// One block of depth of a product: rows of x times consecutive panels of 16 columns.
+struct PanelTask {
+  const float* x;
+  std::int64_t rows;
+  std::int64_t tile_stride;  ///< elements from one tile of x (see gemm_tile_rows) to the next
+  std::int64_t row_stride;   ///< inside a tile
+  std::int64_t step;         ///< from one depth to the next
+  const float* panels;
+  std::int64_t panel_stride;
+  std::int64_t columns;
+  std::int64_t depth;
+  SumStart start;
+  const float* bias;  ///< [columns]
+  float* y;
+  std::int64_t y_stride;
+};
+
+/// Lines of a factor (rows of the left, columns of the right one); one of the strides is 1.
+struct LineBlock {
+  const float* at;
+  std::int64_t line_stride;
+  std::int64_t depth_stride;
+  std::int64_t lines;
+  std::int64_t depth;
+};
+
+/// Rows of x that are computed together: their sums fill the vector registers.
+constexpr std::int64_t gemm_tile_rows = 6;
+/// Floats that interleave_left may write behind its result.
+constexpr std::int64_t interleave_slack = 2;
+
+/// The innermost loops of matrix products, compiled once for each target.
+struct GemmKernels {
+  const char* target;
+  void (*multiply_panels)(const PanelTask& task);
+  /// Copies lines to [depth, group] blocks, 6 or 16 lines each, the last one filled up with zeros.
+  void (*interleave_left)(const LineBlock& block, float* to);
+  void (*interleave_right)(const LineBlock& block, float* to);
+};
+
+/// The fastest table that this processor can run.
+[[nodiscard]] const GemmKernels& gemm_kernels();
+[[nodiscard]] const GemmKernels& baseline_gemm_kernels();
+/// Null if this build or this processor has no AVX2.
+[[nodiscard]] const GemmKernels* avx2_gemm_kernels();
+
+}  // namespace physarum::model
