@@ -7,7 +7,7 @@
 // The first half of a pull: what has to be fetched to reach the target.
 namespace physarum::weights {
 namespace {
-constexpr std::size_t piece_bytes = std::size_t{1} << 20;
+constexpr std::size_t piece_bytes = std::size_t{1} << 18;
 }
 
 bool WordsCopy::has_delta_to(base::WeightVersion version) const {

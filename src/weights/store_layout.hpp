@@ -46,7 +46,8 @@ class StoreLayout {
 
   [[nodiscard]] int buffer_ranks() const { return buffers_; }
   [[nodiscard]] int trainer_ranks() const { return trainers_; }
-  /// 0 with UpdateMode::full.
+  /// Places in the ring: one is being written while the others can be read, so one more than the
+  /// option says. 0 with UpdateMode::full.
   [[nodiscard]] std::int64_t ring() const { return ring_; }
   [[nodiscard]] TransferType type() const { return type_; }
   [[nodiscard]] std::int64_t image_bytes() const { return image_bytes_; }

@@ -1,0 +1,112 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "physarum/parallel/layout.hpp"
+#include "physarum/parallel/wait.hpp"
+
+#include "physarum/weights/weight_exchange.hpp"
+
+#include "evolving_weights.hpp"
+#include "support/mpi_test.hpp"
+
+namespace physarum::weights::test {
+
+using physarum::test::allow_test_s;
+using physarum::test::world;
+
+struct Shape {
+  int buffers = 1;
+  int trainers = 1;
+  bool colocate = false;
+};
+
+inline parallel::RankLayout plan_of(const Shape& shape) {
+  parallel::LayoutOptions options;
+  options.buffer_ranks = shape.buffers;
+  options.colocate = shape.colocate;
+  if (!shape.colocate) options.trainer_ranks = shape.trainers;
+  return parallel::RankLayout::plan(world().size(), options);
+}
+
+/// Every layout that this number of ranks allows.
+inline void each_layout(const std::function<void(const Shape&)>& work) {
+  std::vector<Shape> shapes = {{.colocate = true}};
+  if (world().size() == 4) shapes.push_back({.buffers = 2, .colocate = true});
+  for (int buffers = 1; buffers <= 2; ++buffers) {
+    for (int trainers = 1; buffers + trainers < world().size() && trainers <= 2; ++trainers) {
+      shapes.push_back({buffers, trainers, false});
+    }
+  }
+  for (const Shape& shape : shapes) {
+    SCOPED_TRACE(plan_of(shape).describe());
+    work(shape);
+  }
+}
+
+/// One rank's part of the way of weights, with weights that follow from their version's number.
+class Circle {
+ public:
+  Circle(const Shape& shape, const WeightOptions& options, double density)
+      : layout_(world(), plan_of(shape)),
+        catalogue_(small_catalogue(options.transfer_type)),
+        published_(catalogue_, density),
+        expected_(catalogue_, density),
+        image_(catalogue_),
+        exchange_(WeightExchange::make(members_of(layout_), catalogue_, options, deadline())),
+        hook_([this] { return exchange_.store() != nullptr && exchange_.store()->advance(); }) {}
+
+  [[nodiscard]] parallel::Layout& layout() { return layout_; }
+  [[nodiscard]] WeightExchange& exchange() { return exchange_; }
+  [[nodiscard]] const CataloguePtr& catalogue() const { return catalogue_; }
+  [[nodiscard]] std::int64_t image_version() const { return image_.version().value(); }
+
+  void publish(std::int64_t version) {
+    if (!layout_.is_trainer()) return;
+    published_.advance_to(version);
+    const auto result =
+        exchange_.publisher()->publish(base::WeightVersion(version), published_.flat(), deadline());
+    EXPECT_EQ(result.version, base::WeightVersion(version));
+    EXPECT_GT(result.wire_bytes, 0);
+  }
+  /// 1 if an engine got a new version; checks its bits.
+  std::int64_t pull_newest() {
+    if (!layout_.is_rollout()) return 0;
+    const PullResult result = exchange_.puller()->pull(image_, deadline());
+    EXPECT_NE(result.kind, PullResult::Kind::unavailable);
+    if (result.kind == PullResult::Kind::current) return 0;
+    EXPECT_EQ(result.version, image_.version());
+    expected_.advance_to(image_version());
+    EXPECT_EQ(image_.version(), base::WeightVersion(expected_.version()));
+    EXPECT_EQ(image_.digest(), expected_.image().digest()) << "version " << image_version();
+    return 1;
+  }
+  void pull_and_check(std::int64_t version) {
+    if (!layout_.is_rollout()) return;
+    pull_newest();
+    EXPECT_EQ(image_version(), version);
+  }
+  /// Buffer ranks serve while they wait here.
+  void meet() { world().barrier(deadline()); }
+  void close() {
+    meet();
+    exchange_.close();
+    layout_.close();
+  }
+
+ private:
+  [[nodiscard]] static base::Deadline deadline() { return base::Deadline::in(60); }
+  parallel::Layout layout_;
+  CataloguePtr catalogue_;
+  EvolvingWeights published_;
+  EvolvingWeights expected_;
+  Image image_;
+  WeightExchange exchange_;
+  parallel::ProgressHook hook_;
+};
+
+}  // namespace physarum::weights::test

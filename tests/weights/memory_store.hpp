@@ -1,0 +1,116 @@
+#pragma once
+
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "evolving_weights.hpp"
+#include "publisher_impl.hpp"
+#include "puller_impl.hpp"
+#include "store_words.hpp"
+#include "weight_store_impl.hpp"
+
+namespace physarum::weights::test {
+
+/// The carrier on plain memory, with a place to interfere: `at_flush` runs at the end of each
+/// flush, when transfers are complete and before their user looks at them.
+class MemoryAccess final : public StoreAccess {
+ public:
+  explicit MemoryAccess(std::vector<AlignedBytes>& windows) : windows_(windows) {}
+  void put(std::span<const std::byte> from, int buffer, std::uint64_t offset) override {
+    if (!from.empty()) std::memcpy(at(buffer, offset, from.size()), from.data(), from.size());
+  }
+  void get(std::span<std::byte> to, int buffer, std::uint64_t offset) override {
+    if (!to.empty()) std::memcpy(to.data(), at(buffer, offset, to.size()), to.size());
+  }
+  void flush(const base::Deadline&) override {
+    if (at_flush) at_flush();
+  }
+  std::uint64_t load(int buffer, std::int64_t word) override {
+    std::uint64_t value;
+    std::memcpy(&value, at(buffer, StoreWords::offset(word), 8), 8);
+    return value;
+  }
+  void store(int buffer, std::int64_t word, std::uint64_t value) override {
+    std::memcpy(at(buffer, StoreWords::offset(word), 8), &value, 8);
+  }
+  void sync() override {}
+
+  std::function<void()> at_flush;
+
+ private:
+  std::byte* at(int buffer, std::uint64_t offset, std::size_t bytes) {
+    const auto memory = windows_.at(static_cast<std::size_t>(buffer)).span();
+    return memory.subspan(static_cast<std::size_t>(offset), bytes).data();
+  }
+  std::vector<AlignedBytes>& windows_;
+};
+
+/// A whole store in one process: some buffer ranks, one trainer rank, one engine.
+class MemoryStore {
+ public:
+  MemoryStore(const WeightOptions& options, int buffer_ranks, double density)
+      : catalogue(small_catalogue(options.transfer_type)),
+        weights(catalogue, density),
+        layout(*catalogue, options, buffer_ranks, 1),
+        trainer_access(windows),
+        buffer_access(windows),
+        engine_access(windows) {
+    for (int buffer = 0; buffer < buffer_ranks; ++buffer) {
+      windows.emplace_back(layout.window_bytes(buffer), AlignedBytes::Fill::zeros);
+      WeightStore::Impl::initialise(layout, windows.back().span());
+    }
+    for (int buffer = 0; buffer < buffer_ranks; ++buffer) {
+      stores.push_back(std::make_unique<WeightStore>(std::make_unique<WeightStore::Impl>(
+          layout, buffer, windows[static_cast<std::size_t>(buffer)].span(), buffer_access)));
+    }
+    publisher = std::make_unique<Publisher>(
+        std::make_unique<Publisher::Impl>(layout, alone, trainer_access, std::function<void()>{}));
+    puller = std::make_unique<Puller>(std::make_unique<Puller::Impl>(layout, engine_access));
+  }
+
+  PublishResult publish(std::int64_t version) {
+    weights.advance_to(version);
+    return publisher->publish(base::WeightVersion(version), weights.flat(), base::Deadline::in(10));
+  }
+  void fold_all() {
+    for (const auto& store : stores) {
+      while (store->advance()) {
+      }
+    }
+  }
+  PullResult pull(Image& image, std::optional<std::int64_t> exactly = {}) {
+    std::optional<base::WeightVersion> version;
+    if (exactly) version = base::WeightVersion(*exactly);
+    return puller->pull(image, base::Deadline::in(10), version);
+  }
+  [[nodiscard]] bool same_as(std::int64_t version, const Image& image, double density) const {
+    EvolvingWeights expected(catalogue, density);
+    expected.advance_to(version);
+    return image.version() == base::WeightVersion(version) &&
+           image.digest() == expected.image().digest();
+  }
+
+  CataloguePtr catalogue;
+  EvolvingWeights weights;
+  StoreLayout layout;
+  std::vector<AlignedBytes> windows;
+  MemoryAccess trainer_access;
+  MemoryAccess buffer_access;
+  MemoryAccess engine_access;
+  parallel::Communicator alone;
+  std::vector<std::unique_ptr<WeightStore>> stores;
+  std::unique_ptr<Publisher> publisher;
+  std::unique_ptr<Puller> puller;
+};
+
+inline WeightOptions options_of(UpdateMode mode, TransferType type, std::int64_t ring = 4) {
+  WeightOptions options;
+  options.mode = mode;
+  options.transfer_type = type;
+  options.delta_ring = ring;
+  return options;
+}
+
+}  // namespace physarum::weights::test

@@ -1,0 +1,39 @@
+#include "physarum/weights/options.hpp"
+
+#include <gtest/gtest.h>
+
+namespace physarum::weights {
+namespace {
+
+TEST(WeightOptions, flags_set_their_fields) {
+  WeightOptions options;
+  base::OptionTable table;
+  declare_options(table, options);
+  const auto rest =
+      base::read_arguments({"--update-weight-mode", "full", "--update-weight-transfer-type", "f32",
+                            "--update-weight-delta-ring", "7"},
+                           table);
+  EXPECT_TRUE(rest.empty());
+  EXPECT_EQ(options.mode, UpdateMode::full);
+  EXPECT_EQ(options.transfer_type, TransferType::f32);
+  EXPECT_EQ(options.delta_ring, 7);
+  options.validate();
+}
+
+TEST(WeightOptions, defaults_are_delta_in_bf16) {
+  const WeightOptions options;
+  EXPECT_EQ(options.mode, UpdateMode::delta);
+  EXPECT_EQ(options.transfer_type, TransferType::bf16);
+  options.validate();
+}
+
+TEST(WeightOptions, refuses_a_ring_without_places) {
+  WeightOptions options;
+  options.delta_ring = 0;
+  EXPECT_THROW(options.validate(), base::UserError);
+  options.delta_ring = 65;
+  EXPECT_THROW(options.validate(), base::UserError);
+}
+
+}  // namespace
+}  // namespace physarum::weights

@@ -1,0 +1,51 @@
+#include <gtest/gtest.h>
+
+#include "exchange_fixture.hpp"
+
+namespace physarum::weights {
+namespace {
+
+using test::Circle;
+using test::each_layout;
+
+/// Trainers publish as fast as they can while engines pull whatever is newest; every pulled state
+/// must be that of its version, bit by bit. In colocated layouts both take turns.
+void race(const test::Shape& shape, const WeightOptions& options, double density,
+          std::int64_t versions) {
+  Circle circle(shape, options, density);
+  circle.publish(0);
+  circle.meet();
+  std::int64_t pulls = 0;
+  if (shape.colocate) {
+    for (std::int64_t version = 1; version < versions; ++version) {
+      circle.publish(version);
+      if (version % 7 < 3) pulls += circle.pull_newest();
+    }
+  } else {
+    for (std::int64_t version = 1; version < versions && circle.layout().is_trainer(); ++version) {
+      circle.publish(version);
+    }
+    while (circle.layout().is_rollout() && circle.image_version() < versions - 1) {
+      pulls += circle.pull_newest();
+    }
+  }
+  EXPECT_EQ(pulls > 0, circle.layout().is_rollout());
+  circle.meet();
+  circle.pull_and_check(versions - 1);
+  circle.close();
+}
+
+TEST(RacingReader, every_pulled_state_is_one_that_was_published) {
+  test::allow_test_s(150);
+  each_layout([](const test::Shape& shape) {
+    WeightOptions options;
+    race(shape, options, 0.01, 300);
+    options.delta_ring = 1;
+    race(shape, options, 0.001, 100);
+    options.mode = UpdateMode::full;
+    race(shape, options, 0.01, 150);
+  });
+}
+
+}  // namespace
+}  // namespace physarum::weights

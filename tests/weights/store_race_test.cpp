@@ -1,0 +1,155 @@
+// What happens to a pull when something else happens between two of its transfers.
+#include <gtest/gtest.h>
+
+#include "memory_store.hpp"
+
+namespace physarum::weights {
+namespace {
+
+using test::MemoryStore;
+using test::options_of;
+constexpr double density = 0.01;
+using Pull = PullResult::Kind;
+
+/// Lets `interfere` run once, after the engine's `flush`-th flush.
+void once_at_flush(MemoryStore& store, int flush, std::function<void()> interfere) {
+  store.engine_access.at_flush = [&store, flush, interfere, seen = 0]() mutable {
+    if (++seen == flush) interfere();
+  };
+}
+
+class StoreRace : public testing::TestWithParam<int> {};
+
+TEST_P(StoreRace, full_pull_survives_one_publish) {
+  for (const UpdateMode mode : {UpdateMode::full, UpdateMode::delta}) {
+    MemoryStore store(options_of(mode, TransferType::bf16), 2, density);
+    Image image(store.catalogue);
+    store.publish(0);
+    once_at_flush(store, GetParam(), [&] {
+      store.publish(1);
+      store.fold_all();
+    });
+    EXPECT_EQ(store.pull(image).kind, Pull::full);
+    EXPECT_TRUE(store.same_as(0, image, density) || store.same_as(1, image, density));
+  }
+}
+
+TEST_P(StoreRace, full_pull_survives_many_publishes) {
+  for (const UpdateMode mode : {UpdateMode::full, UpdateMode::delta}) {
+    MemoryStore store(options_of(mode, TransferType::f32, 2), 2, density);
+    Image image(store.catalogue);
+    store.publish(0);
+    once_at_flush(store, GetParam(), [&] {
+      for (std::int64_t version = 1; version < 7; ++version) {
+        store.publish(version);
+        store.fold_all();
+      }
+    });
+    store.pull(image);
+    EXPECT_TRUE(store.same_as(0, image, density) || store.same_as(6, image, density));
+    store.engine_access.at_flush = nullptr;
+    store.pull(image);
+    EXPECT_TRUE(store.same_as(store.puller->newest().value(), image, density));
+  }
+}
+
+TEST_P(StoreRace, delta_pull_survives_the_reuse_of_its_entries) {
+  MemoryStore store(options_of(UpdateMode::delta, TransferType::bf16, 2), 2, density);
+  Image image(store.catalogue);
+  store.publish(0);
+  store.pull(image);
+  store.publish(1);
+  store.fold_all();
+  once_at_flush(store, GetParam(), [&] {
+    for (std::int64_t version = 2; version < 5; ++version) {
+      store.publish(version);
+      store.fold_all();
+    }
+  });
+  store.pull(image);
+  EXPECT_TRUE(store.same_as(1, image, density) || store.same_as(4, image, density));
+}
+
+TEST_P(StoreRace, a_pull_of_one_version_never_brings_another) {
+  MemoryStore store(options_of(UpdateMode::delta, TransferType::bf16, 2), 2, density);
+  Image image(store.catalogue);
+  store.publish(0);
+  once_at_flush(store, GetParam(), [&] {
+    store.publish(1);
+    store.fold_all();
+    store.publish(2);
+  });
+  const PullResult result = store.pull(image, 0);
+  EXPECT_TRUE(result.kind == Pull::unavailable || store.same_as(0, image, density));
+}
+
+INSTANTIATE_TEST_SUITE_P(Flush, StoreRace, testing::Range(1, 5));
+
+TEST(StoreRaceFold, a_fold_half_way_does_not_harm_a_full_pull) {
+  // The engine takes the words, a publish and part of a fold happen, it takes the image.
+  MemoryStore store(options_of(UpdateMode::delta, TransferType::bf16), 1, density);
+  Image image(store.catalogue);
+  store.publish(0);
+  once_at_flush(store, 1, [&] {
+    store.publish(1);
+    const Range shard = store.layout.shard(0);
+    const auto offset = static_cast<std::size_t>(store.layout.slot_offset(0, 0));
+    // What a fold writes, for half of the shard, without its end.
+    test::EvolvingWeights next(store.catalogue, density);
+    next.advance_to(1);
+    const Image target = next.image();
+    std::memcpy(store.windows[0].span().data() + offset, target.bytes().data(),
+                static_cast<std::size_t>(shard.size() / 2));
+  });
+  const PullResult result = store.pull(image);
+  EXPECT_EQ(result.version, base::WeightVersion(1));
+  EXPECT_GE(result.retries, 1);
+  EXPECT_TRUE(store.same_as(1, image, density));
+}
+
+TEST(StoreRaceFold, a_full_image_replaces_a_slot_in_the_middle_of_its_fold) {
+  MemoryStore store(options_of(UpdateMode::delta, TransferType::bf16), 1, density);
+  Image image(store.catalogue);
+  store.publish(0);
+  store.publish(1);
+  // Between the fold's look at the words and its work another slot becomes active.
+  store.publish(5);
+  EXPECT_FALSE(store.stores[0]->advance());
+  EXPECT_EQ(store.stores[0]->folded(), base::WeightVersion(5));
+  store.pull(image);
+  EXPECT_TRUE(store.same_as(5, image, density));
+}
+
+TEST(StoreRaceFold, a_publisher_waits_for_a_fold_in_the_slot_it_needs) {
+  MemoryStore store(options_of(UpdateMode::full, TransferType::bf16), 1, density);
+  store.publish(0);
+  store.publish(1);
+  store.buffer_access.store(0, StoreWords::busy, 1);  // slot 0, which version 2 needs
+  store.weights.advance_to(2);
+  EXPECT_THROW(store.publisher->publish(base::WeightVersion(2), store.weights.flat(),
+                                        base::Deadline::in(0.05)),
+               base::DeadlineExceeded);
+  EXPECT_EQ(store.puller->newest(), base::WeightVersion(1));
+  store.buffer_access.store(0, StoreWords::busy, 0);
+  EXPECT_EQ(store.publish(2).kind, PublishResult::Kind::full);
+}
+
+TEST(StoreRaceEnd, an_engine_that_always_loses_says_so) {
+  MemoryStore store(options_of(UpdateMode::delta, TransferType::bf16, 1), 1, density);
+  Image image(store.catalogue);
+  std::int64_t version = 0;
+  store.publish(version);
+  store.engine_access.at_flush = [&] {
+    // Each look at the store finds another full image, in both slots.
+    store.publish(version += 2);
+    store.publish(version += 2);
+  };
+  EXPECT_THROW(store.pull(image), PullFailed);
+  EXPECT_FALSE(image.version().valid());
+  store.engine_access.at_flush = nullptr;
+  store.pull(image);
+  EXPECT_TRUE(store.same_as(version, image, density));
+}
+
+}  // namespace
+}  // namespace physarum::weights

@@ -1,0 +1,83 @@
+#include "physarum/weights/weight_exchange.hpp"
+
+#include <gtest/gtest.h>
+
+#include "physarum/parallel/wait.hpp"
+
+#include "exchange_fixture.hpp"
+
+namespace physarum::weights {
+namespace {
+
+using test::Circle;
+using test::each_layout;
+constexpr double density = 0.01;
+
+WeightOptions options_of(UpdateMode mode, TransferType type) {
+  WeightOptions options;
+  options.mode = mode;
+  options.transfer_type = type;
+  return options;
+}
+
+/// Publishes `first` … `last` without engines looking, then every engine pulls the newest.
+void publish_then_pull(Circle& circle, std::int64_t first, std::int64_t last) {
+  for (std::int64_t version = first; version <= last; ++version) circle.publish(version);
+  circle.meet();
+  circle.pull_and_check(last);
+  circle.meet();
+}
+
+TEST(WeightExchange, engines_get_what_trainers_publish) {
+  each_layout([](const test::Shape& shape) {
+    for (const UpdateMode mode : {UpdateMode::full, UpdateMode::delta}) {
+      for (const TransferType type : {TransferType::bf16, TransferType::f32}) {
+        Circle circle(shape, options_of(mode, type), density);
+        publish_then_pull(circle, 0, 0);
+        publish_then_pull(circle, 1, 1);
+        publish_then_pull(circle, 2, 4);   // a chain
+        publish_then_pull(circle, 5, 14);  // too far behind
+        circle.close();
+      }
+    }
+  });
+}
+
+TEST(WeightExchange, roles_get_their_ends) {
+  each_layout([](const test::Shape& shape) {
+    Circle circle(shape, {}, density);
+    EXPECT_EQ(circle.exchange().store() != nullptr, circle.layout().is_buffer());
+    EXPECT_EQ(circle.exchange().publisher() != nullptr, circle.layout().is_trainer());
+    EXPECT_EQ(circle.exchange().puller() != nullptr, circle.layout().is_rollout());
+    circle.close();
+  });
+}
+
+TEST(WeightExchange, trainers_share_the_image) {
+  each_layout([](const test::Shape& shape) {
+    Circle circle(shape, {}, density);
+    std::int64_t mine = 0;
+    if (Publisher* publisher = circle.exchange().publisher()) {
+      mine = publisher->my_bytes().size();
+      EXPECT_EQ(publisher->next().size(), static_cast<std::size_t>(mine));
+      EXPECT_EQ(publisher->my_elements().size() * 2, mine);
+    }
+    const std::int64_t all = test::world().all_reduce_value<std::int64_t>(mine, parallel::Op::sum);
+    EXPECT_EQ(all, circle.catalogue()->total_bytes());
+    circle.close();
+  });
+}
+
+TEST(WeightExchange, ranks_with_another_catalogue_are_refused_on_all_ranks) {
+  if (test::world().size() == 1) return;
+  parallel::Layout layout(test::world(), test::plan_of({.colocate = true}));
+  const bool odd = test::world().rank() == 1;
+  auto catalogue = make_catalogue({{"a", {odd ? 10 : 11}}}, TransferType::bf16);
+  EXPECT_THROW(
+      (void)WeightExchange::make(members_of(layout), catalogue, {}, base::Deadline::in(30)),
+      base::WorldError);
+  layout.close();
+}
+
+}  // namespace
+}  // namespace physarum::weights
