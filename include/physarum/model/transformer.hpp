@@ -30,7 +30,7 @@ struct TokenScores {
 
 /// Forward and backward pass over packed batches, fp32, written out by hand: each layer's few
 /// activations stay in one workspace, gradients are added straight into the store's flat gradient
-/// buffer. Same input, same bits (for one number of threads). One thread uses it at a time; several
+/// buffer. Same input, same bits. One thread uses it at a time; several
 /// transformers may share a store if only one of them runs backward.
 class Transformer {
  public:
@@ -57,9 +57,5 @@ class Transformer {
   class Impl;
   std::unique_ptr<Impl> impl_;
 };
-
-/// Threads that matrix products of this process may use; 1 unless called. Call before the first
-/// forward(). Several ranks share a machine, so ranks, not threads, are the usual way to use cores.
-void use_threads(int count);
 
 }  // namespace physarum::model
