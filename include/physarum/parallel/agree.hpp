@@ -28,9 +28,10 @@ void agree_or_throw(const Communicator& comm, const std::optional<LocalFailure>&
                     const Until& until = {});
 
 /// Collective. Runs `work` here, without collectives in it; then agree_or_throw(): an exception of
-/// one rank becomes an exception of all.
+/// one rank becomes an exception of all. A rank alone throws its own.
 template <class Work>
 void together(const Communicator& comm, Work&& work, const Until& until = {}) {
+  if (comm.size() == 1) return static_cast<void>(work());
   std::optional<LocalFailure> failure;
   try {
     work();

@@ -1,0 +1,148 @@
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "physarum/base/contracts.hpp"
+#include "physarum/base/logging.hpp"
+
+#include "physarum/parallel/native.hpp"
+#include "physarum/parallel/session.hpp"
+
+#include "file_impl.hpp"
+
+namespace physarum::storage {
+
+namespace {
+/// The system's words for what is wrong with the place are better than HDF5's.
+void require_writable(const std::filesystem::path& path) {
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+  if (descriptor >= 0) {
+    ::close(descriptor);
+    return;
+  }
+  throw base::UserError(std::string("the file cannot be written: ") + std::strerror(errno),
+                        path.string(), "choose another place");
+}
+
+PropertiesHandle access_properties(const parallel::Communicator& comm) {
+  auto properties = make_properties(H5P_FILE_ACCESS);
+  if (comm.size() == 1) {
+    // Locks are best effort: some parallel file systems have none.
+    check_status(H5Pset_file_locking(properties.get(), 1, 1), "H5Pset_file_locking", "access");
+    return properties;
+  }
+  check_status(H5Pset_fapl_mpio(properties.get(), parallel::native(comm), MPI_INFO_NULL),
+               "H5Pset_fapl_mpio", "access");
+  // Without it, distributed metadata writes may hang.
+  check_status(H5Pset_coll_metadata_write(properties.get(), 1), "H5Pset_coll_metadata_write",
+               "access");
+  return properties;
+}
+}  // namespace
+
+File::File() noexcept = default;
+File::File(std::unique_ptr<Impl> impl) noexcept : impl_(std::move(impl)) {}
+File::~File() = default;
+File::File(File&&) noexcept = default;
+File& File::operator=(File&& other) {
+  if (this == &other) return *this;
+  base::expects(!impl_, "an open file may not be assigned to; close() it first");
+  impl_ = std::move(other.impl_);
+  return *this;
+}
+
+File::Impl::~Impl() {
+  if (!handle.valid() || !shared()) return;  // the handle closes it
+  const bool may_close =
+      parallel::session_alive() && writers().intact() && !failed && std::uncaught_exceptions() == 0;
+  if (may_close) return;
+  base::log_debug("file " + path.string() + " is left to the job's end");
+  (void)handle.detach();
+}
+
+const parallel::Communicator& File::Impl::writers() const {
+  static const parallel::Communicator alone;
+  return comm != nullptr ? *comm : alone;
+}
+
+std::string File::Impl::place(std::string_view object) const {
+  std::string text = path.string();
+  if (!object.empty()) text.append(":").append(object);
+  return text;
+}
+
+void File::Impl::refuse(std::string_view object, std::string_view what,
+                        std::string_view mend) const {
+  throw base::UserError(what, place(object), mend);
+}
+
+File File::create(const std::filesystem::path& path, const parallel::Communicator& comm,
+                  const Format& format) {
+  start_hdf5();
+  auto impl = std::make_unique<Impl>();
+  impl->path = path;
+  impl->access = Access::write;
+  if (comm.valid()) impl->comm = &comm;
+  // One rank first: a place that cannot be written is found before anything collective starts.
+  parallel::together(comm, [&] {
+    if (comm.rank() == 0) require_writable(path);
+  });
+  impl->write_together([&] {
+    const auto access = access_properties(comm);
+    impl->handle =
+        FileHandle(check_id(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()),
+                            "H5Fcreate", path.string()));
+  });
+  File file(std::move(impl));
+  file.set_attribute("", format_attribute, format.name);
+  file.set_attribute("", version_attribute, format.version);
+  return file;
+}
+
+const std::filesystem::path& File::path() const {
+  base::expects(valid(), "the file is open");
+  return impl_->path;
+}
+
+void File::flush() {
+  base::expects(valid(), "the file is open");
+  impl_->write_together([&] {
+    check_status(H5Fflush(impl_->handle.get(), H5F_SCOPE_GLOBAL), "H5Fflush", impl_->place());
+  });
+}
+
+void File::close() {
+  if (!impl_) return;
+  if (impl_->access == Access::write) {
+    impl_->write_together([&] {
+      const hid_t file = impl_->handle.detach();
+      check_status(H5Fclose(file), "H5Fclose", impl_->place());
+    });
+  } else {
+    impl_->handle.close();
+  }
+  impl_.reset();
+}
+
+void File::abandon() noexcept {
+  if (!impl_) return;
+  try {
+    const auto& comm = impl_->writers();
+    const bool emptied =
+        comm.rank() != 0 || ::truncate(impl_->path.c_str(), 0) == 0 || errno == ENOENT;
+    if (comm.agree(emptied)) {
+      H5Fclose(impl_->handle.detach());
+      H5Eclear2(H5E_DEFAULT);
+    } else {
+      (void)impl_->handle.detach();
+    }
+  } catch (const std::exception& error) {
+    base::log_debug(std::string("abandoned file: ") + error.what());
+    (void)impl_->handle.detach();
+  }
+  impl_.reset();
+}
+
+}  // namespace physarum::storage
