@@ -1,0 +1,109 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "physarum/base/ids.hpp"
+
+#include "physarum/sample/sample.hpp"
+#include "physarum/sample/sampling_options.hpp"
+
+#include "physarum/weights/image.hpp"
+
+#include "physarum/model/config.hpp"
+
+#include "physarum/rollout/options.hpp"
+
+namespace physarum::rollout {
+
+/// What an engine may hold at a time.
+struct EngineLimits {
+  std::int64_t sequences = 512;           ///< running together
+  std::int64_t prefill_tokens = 1024;     ///< prompt tokens read in one step
+  std::int64_t kv_cache_bytes = 1 << 30;  ///< keys and values; taken when first needed
+};
+
+/// Answers to one prompt.
+struct GenerateRequest {
+  std::vector<base::TokenId> prompt;  ///< at least one token
+  base::SampleId first_sample;        ///< the i-th answer is drawn from the numbers of this id + i
+  std::int64_t n_samples = 1;
+  sample::SamplingOptions sampling;
+};
+
+enum class Ending {
+  stopped,    ///< by a stop token, which is the last token
+  truncated,  ///< by a limit of tokens
+  aborted,    ///< by new weights (PauseGenerationMode::abort)
+  failed,     ///< the model's logits were not finite
+};
+
+struct Generated {
+  base::SampleId id;
+  std::vector<base::TokenId> response;
+  /// Of each token under softmax(logits / temperature) over all tokens, whatever top-k and top-p
+  /// left out; with temperature 0 under softmax(logits).
+  std::vector<float> log_probs;
+  std::vector<sample::VersionRun> versions;
+  Ending ending = Ending::stopped;
+  double seconds = 0;  ///< from the first work on its prompt
+};
+
+struct EngineStatistics {
+  std::int64_t steps = 0;
+  std::int64_t prompt_tokens = 0;     ///< read, repetitions included
+  std::int64_t generated_tokens = 0;  ///< drawn, tokens of aborted answers included
+  std::int64_t weight_swaps = 0;
+  double busy_s = 0;  ///< in step()
+  double swap_s = 0;  ///< in set_weights()
+};
+
+/// Generates with continuous batching on one thread: sequences join and leave between steps, each
+/// step reads some prompts and adds a token to every running sequence. A prompt is read once for
+/// all its answers.
+///
+/// The tokens and log-probabilities of an answer depend on weights, prompt, sampling options, seed
+/// and sample id alone: they have the same bits whatever else is in the batch, in whatever order
+/// requests come, and whether keys and values were computed in decoding or by reading again.
+class DecodeEngine {
+ public:
+  /// `seed`: of sampling. The engine has no weights yet.
+  DecodeEngine(const model::ModelConfig& config, const EngineLimits& limits, std::uint64_t seed);
+  ~DecodeEngine();
+  DecodeEngine(const DecodeEngine&) = delete;
+  DecodeEngine& operator=(const DecodeEngine&) = delete;
+  DecodeEngine(DecodeEngine&&) noexcept;
+  DecodeEngine& operator=(DecodeEngine&&) noexcept;
+
+  /// Takes the weights of a valid image (its catalogue is that of tensor_specs(config)). Copies;
+  /// the image can change afterwards. Sequences without tokens yet start with the new weights in
+  /// every mode. In mode abort the others are part of the next step's result.
+  void set_weights(const weights::Image& image, PauseGenerationMode mode);
+  /// Invalid before the first set_weights().
+  [[nodiscard]] base::WeightVersion version() const;
+
+  /// Longest answer to a prompt of this length under these limits; 0: there is no room for one.
+  [[nodiscard]] std::int64_t response_room(std::int64_t prompt_tokens,
+                                           const sample::SamplingOptions& sampling) const;
+  /// Queues a request, whose response_room() is at least 1. Works on requests in the order in which
+  /// they came.
+  void add(GenerateRequest request);
+  /// Does one step; there are weights. Returns the sequences that ended.
+  [[nodiscard]] std::vector<Generated> step();
+  /// Gives up everything.
+  void clear();
+
+  /// Sequences that were added and have not ended.
+  [[nodiscard]] std::int64_t unfinished() const;
+  /// Further sequences that can run together with these.
+  [[nodiscard]] std::int64_t free_sequences() const;
+  [[nodiscard]] const EngineStatistics& statistics() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace physarum::rollout

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "physarum/base/options.hpp"
+
+#include "physarum/sample/sampling_options.hpp"
+
+#include "physarum/model/config.hpp"
+
+namespace physarum::rollout {
+
+/// What becomes of running sequences when an engine takes new weights.
+enum class PauseGenerationMode {
+  abort,     ///< they start again from their prompts
+  retract,   ///< they keep their tokens; keys and values are computed again by the new weights
+  in_place,  ///< they keep tokens, keys and values
+};
+
+/// How answers are drawn, for training and for evaluation, and what an engine may hold.
+struct RolloutOptions {
+  double temperature = 1.0;  ///< > 0: the trainer divides its logits by the same
+  double top_p = 1.0;
+  std::int64_t top_k = -1;
+  std::optional<std::int64_t> max_context_len;   ///< unset: what the model can
+  std::optional<std::int64_t> max_prompt_len;    ///< unset: context − 1
+  std::optional<std::int64_t> max_response_len;  ///< unset: context − 1
+  std::vector<std::int64_t> stop_token_ids;      ///< besides the model's end tokens
+
+  std::optional<double> eval_temperature;  ///< 0: the likeliest token; unset: as in training
+  std::optional<double> eval_top_p;
+  std::optional<std::int64_t> eval_top_k;
+  std::optional<std::int64_t> eval_max_response_len;
+
+  std::int64_t seed = 42;
+  std::int64_t concurrency = 512;         ///< sequences in flight on one engine
+  std::int64_t prefill_tokens = 1024;     ///< prompt tokens read in one step
+  std::int64_t kv_cache_bytes = 1 << 30;  ///< keys and values of one engine
+  PauseGenerationMode pause_generation_mode = PauseGenerationMode::retract;
+
+  /// Throws UserError.
+  void validate() const;
+  /// What does not fit the model: throws UserError.
+  void validate(const model::ModelConfig& model) const;
+
+  [[nodiscard]] std::int64_t context_tokens(const model::ModelConfig& model) const;
+  /// Longest prompt that may be asked.
+  [[nodiscard]] std::int64_t prompt_tokens(const model::ModelConfig& model) const;
+  /// What goes into the leases; the model's end tokens are among the stop tokens.
+  [[nodiscard]] sample::SamplingOptions training_sampling(const model::ModelConfig& model) const;
+  [[nodiscard]] sample::SamplingOptions evaluation_sampling(const model::ModelConfig& model) const;
+};
+
+/// --rollout-temperature, --rollout-top-p, --rollout-top-k, --rollout-max-context-len,
+/// --rollout-max-prompt-len, --rollout-max-response-len, --rollout-stop-token-ids,
+/// --eval-temperature, --eval-top-p, --eval-top-k, --eval-max-response-len, --rollout-seed,
+/// --sglang-server-concurrency, --sglang-chunked-prefill-size, --kv-cache-bytes,
+/// --pause-generation-mode.
+void declare_options(base::OptionTable& table, RolloutOptions& options);
+
+}  // namespace physarum::rollout

@@ -1,0 +1,129 @@
+#include "physarum/rollout/options.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+namespace physarum::rollout {
+
+namespace {
+constexpr std::int64_t many = std::numeric_limits<std::int32_t>::max();
+
+void require(bool condition, const char* wrong, const char* flag, const char* mend) {
+  if (!condition) throw base::UserError(wrong, flag, mend);
+}
+
+void require_top(double top_p, std::int64_t top_k, const char* p_flag, const char* k_flag) {
+  require(top_p > 0 && top_p <= 1, "top-p is not in (0, 1]", p_flag, "give 1 to switch it off");
+  require(top_k == -1 || top_k >= 1, "top-k is neither -1 nor at least 1", k_flag,
+          "give -1 to switch it off");
+}
+
+void require_tokens(const std::optional<std::int64_t>& tokens, const char* flag) {
+  require(!tokens || *tokens >= 1, "a limit below one token", flag, "give at least 1");
+}
+}  // namespace
+
+void RolloutOptions::validate() const {
+  require(temperature > 0, "the temperature is not above 0", "--rollout-temperature",
+          "give a positive number; answers by the likeliest token are for --eval-temperature 0");
+  require_top(top_p, top_k, "--rollout-top-p", "--rollout-top-k");
+  require_top(eval_top_p.value_or(top_p), eval_top_k.value_or(top_k), "--eval-top-p",
+              "--eval-top-k");
+  require(eval_temperature.value_or(1) >= 0, "the temperature is below 0", "--eval-temperature",
+          "give 0 for the likeliest token, or a positive number");
+  require(!max_context_len || *max_context_len >= 2, "a context below two tokens",
+          "--rollout-max-context-len", "give at least 2: one for the prompt, one for the answer");
+  require_tokens(max_prompt_len, "--rollout-max-prompt-len");
+  require_tokens(max_response_len, "--rollout-max-response-len");
+  require_tokens(eval_max_response_len, "--eval-max-response-len");
+  require(concurrency >= 1, "an engine without room for a sequence", "--sglang-server-concurrency",
+          "give at least 1");
+  require(prefill_tokens >= 1, "an engine that reads no prompts", "--sglang-chunked-prefill-size",
+          "give at least 1");
+  require(kv_cache_bytes >= 1, "no memory for keys and values", "--kv-cache-bytes",
+          "give some megabytes");
+}
+
+void RolloutOptions::validate(const model::ModelConfig& model) const {
+  require(context_tokens(model) <= model.max_position_embeddings,
+          "the context is longer than the model's max_position_embeddings",
+          "--rollout-max-context-len", "give a smaller one or leave it out");
+  require(context_tokens(model) >= 2, "the model's context is below two tokens",
+          "max_position_embeddings", "use another model");
+  require(prompt_tokens(model) < context_tokens(model),
+          "prompts may fill the whole context and leave no room for an answer",
+          "--rollout-max-prompt-len", "give less than --rollout-max-context-len");
+  for (const auto id : stop_token_ids) {
+    require(id >= 0 && id < model.vocab_size, "a stop token beyond the model's vocabulary",
+            "--rollout-stop-token-ids", "give ids below the model's vocab_size");
+  }
+}
+
+std::int64_t RolloutOptions::context_tokens(const model::ModelConfig& model) const {
+  return max_context_len.value_or(model.max_position_embeddings);
+}
+
+std::int64_t RolloutOptions::prompt_tokens(const model::ModelConfig& model) const {
+  return max_prompt_len.value_or(context_tokens(model) - 1);
+}
+
+sample::SamplingOptions RolloutOptions::training_sampling(const model::ModelConfig& model) const {
+  sample::SamplingOptions sampling;
+  sampling.temperature = temperature;
+  sampling.top_k = top_k;
+  sampling.top_p = top_p;
+  sampling.max_context_tokens = context_tokens(model);
+  sampling.max_response_tokens = max_response_len.value_or(context_tokens(model) - 1);
+  sampling.stop_token_ids = model.eos_token_ids;
+  for (const auto id : stop_token_ids) {
+    sampling.stop_token_ids.push_back(static_cast<base::TokenId>(id));
+  }
+  std::sort(sampling.stop_token_ids.begin(), sampling.stop_token_ids.end());
+  const auto end = std::unique(sampling.stop_token_ids.begin(), sampling.stop_token_ids.end());
+  sampling.stop_token_ids.erase(end, sampling.stop_token_ids.end());
+  return sampling;
+}
+
+sample::SamplingOptions RolloutOptions::evaluation_sampling(const model::ModelConfig& model) const {
+  auto sampling = training_sampling(model);
+  sampling.temperature = eval_temperature.value_or(sampling.temperature);
+  sampling.top_k = eval_top_k.value_or(sampling.top_k);
+  sampling.top_p = eval_top_p.value_or(sampling.top_p);
+  sampling.max_response_tokens = eval_max_response_len.value_or(sampling.max_response_tokens);
+  return sampling;
+}
+
+void declare_options(base::OptionTable& table, RolloutOptions& o) {
+  table.topic("rollout");
+  table.add("rollout-temperature", o.temperature, "logits are divided by it; above 0", {0, 1e6});
+  table.add("rollout-top-p", o.top_p, "draw from the likeliest tokens with this mass", {0, 1});
+  table.add("rollout-top-k", o.top_k, "draw from this many likeliest tokens; -1: all", {-1, many});
+  table.add("rollout-max-context-len", o.max_context_len,
+            "most tokens of prompt and answer; unset: the model's", {2, many});
+  table.add("rollout-max-prompt-len", o.max_prompt_len,
+            "most tokens of a prompt; unset: context - 1", {1, many});
+  table.add("rollout-max-response-len", o.max_response_len,
+            "most tokens of an answer; unset: context - 1", {1, many});
+  table.add_list("rollout-stop-token-ids", o.stop_token_ids,
+                 "tokens that end an answer, besides the model's end tokens");
+  table.add("rollout-seed", o.seed, "of sampling and of the order of prompts",
+            {0, std::numeric_limits<std::int64_t>::max()});
+  table.add("sglang-server-concurrency", o.concurrency, "sequences in flight on one engine",
+            {1, many});
+  table.add("sglang-chunked-prefill-size", o.prefill_tokens,
+            "most prompt tokens that an engine reads in one step", {1, many});
+  table.add("kv-cache-bytes", o.kv_cache_bytes, "memory for keys and values of one engine",
+            {1, std::numeric_limits<std::int64_t>::max()});
+  table.add_choice("pause-generation-mode", o.pause_generation_mode,
+                   "what becomes of running sequences when weights change",
+                   {"abort", "retract", "in_place"});
+  table.topic("eval");
+  table.add("eval-temperature", o.eval_temperature, "0: the likeliest token; unset: as in training",
+            {0, 1e6});
+  table.add("eval-top-p", o.eval_top_p, "unset: as in training", {0, 1});
+  table.add("eval-top-k", o.eval_top_k, "unset: as in training", {-1, many});
+  table.add("eval-max-response-len", o.eval_max_response_len, "unset: as in training", {1, many});
+}
+
+}  // namespace physarum::rollout
