@@ -1,0 +1,99 @@
+#pragma once
+
+#include <string>
+
+#include "physarum/base/philox.hpp"
+
+#include "physarum/sample/batch.hpp"
+#include "physarum/sample/lease.hpp"
+#include "physarum/sample/sample_group.hpp"
+
+namespace physarum::sample::testing {
+
+/// A number in [low, high] that depends on the seed and the two indices only.
+inline std::int64_t draw(std::uint64_t seed, std::int64_t item, std::uint32_t position,
+                         std::int64_t low, std::int64_t high) {
+  const base::RandomStream stream(seed, base::StreamKind::test);
+  return low + static_cast<std::int64_t>(stream.below(static_cast<std::uint64_t>(high - low + 1),
+                                                      static_cast<std::uint64_t>(item), position));
+}
+
+/// A valid sample whose content is a function of its id (and the version).
+inline Sample make_sample(std::int64_t id, std::int64_t group, std::int64_t index,
+                          std::int64_t version = 0) {
+  Sample sample;
+  sample.id = SampleId(id);
+  sample.group = GroupId(group);
+  sample.prompt = PromptId(group % 7);
+  sample.lease = LeaseId(group + 1000);
+  sample.index_in_group = index;
+  sample.prompt_tokens = draw(1, id, 0, 1, 5);
+  const std::int64_t response = draw(1, id, 1, 1, 9);
+  for (std::int64_t i = 0; i < sample.prompt_tokens + response; ++i)
+    sample.tokens.push_back(
+        static_cast<TokenId>(draw(2, id, static_cast<std::uint32_t>(i), 0, 99)));
+  for (std::int64_t i = 0; i < response; ++i) {
+    const bool trained = i % 4 != 3;
+    sample.mask.push_back(trained ? 1 : 0);
+    sample.log_probs.push_back(trained ? -0.25F * static_cast<float>(i + 1) : 0.0F);
+  }
+  sample.versions.push_back({WeightVersion(version), response});
+  sample.reward = static_cast<double>(draw(3, id, 0, 0, 1));
+  sample.status = draw(4, id, 0, 0, 4) == 0 ? SampleStatus::truncated : SampleStatus::completed;
+  sample.response = "answer " + std::to_string(id);
+  sample.label = "label " + std::to_string(group);
+  sample.evidence = {"exact", 2, 0xfedcba9876543210ULL, R"({"equal": true})", 0.001};
+  sample.generation_s = 0.5;
+  sample.lease_history = {sample.lease};
+  return sample;
+}
+
+inline SampleGroup make_group(std::int64_t group, std::int64_t n_samples,
+                              std::int64_t version = 0) {
+  SampleGroup result;
+  result.id = GroupId(group);
+  result.prompt = PromptId(group % 7);
+  result.lease = LeaseId(group + 1000);
+  for (std::int64_t i = 0; i < n_samples; ++i)
+    result.samples.push_back(make_sample(group * n_samples + i, group, i, version));
+  return result;
+}
+
+/// What an honest engine makes of a lease; depends on the sample ids, not on lease or engine.
+inline SampleGroup answer(const Lease& lease, std::int64_t version) {
+  SampleGroup group;
+  group.id = lease.group;
+  group.prompt = lease.prompt.id;
+  group.purpose = lease.purpose;
+  group.lease = lease.id;
+  for (std::int64_t i = 0; i < lease.n_samples; ++i) {
+    Sample sample = make_sample(lease.first_sample.value() + i, lease.group.value(), i, version);
+    sample.prompt = lease.prompt.id;
+    sample.lease = lease.id;
+    sample.lease_history = lease.history;
+    sample.lease_history.push_back(lease.id);
+    if (lease.purpose == Purpose::supervised) sample.log_probs.clear();
+    group.samples.push_back(std::move(sample));
+  }
+  return group;
+}
+
+inline Lease make_lease(std::int64_t id = 5) {
+  Lease lease;
+  lease.id = LeaseId(id);
+  lease.group = GroupId(3);
+  lease.purpose = Purpose::evaluate;
+  lease.prompt = {PromptId(9), "2+2=", "4", R"({"level": 1})", "arithmetic"};
+  lease.n_samples = 4;
+  lease.first_sample = SampleId(12);
+  lease.version = WeightVersion(2);
+  lease.rule = VersionRule::exactly;
+  lease.deadline_s = 30;
+  lease.sampling.stop_token_ids = {0, 2};
+  lease.sampling.max_response_tokens = 16;
+  lease.owner = 1;
+  lease.history = {LeaseId(1), LeaseId(4)};
+  return lease;
+}
+
+}  // namespace physarum::sample::testing

@@ -1,0 +1,114 @@
+#include "physarum/sample/sample.hpp"
+
+#include <functional>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "physarum/base/contracts.hpp"
+
+#include "physarum/sample/sample_group.hpp"
+
+#include "sample/builders.hpp"
+
+namespace physarum::sample {
+namespace {
+
+using testing::make_group;
+using testing::make_sample;
+
+TEST(Sample, a_complete_one_has_no_fault) {
+  EXPECT_EQ(find_fault(make_sample(7, 1, 3), Purpose::train), std::nullopt);
+}
+
+TEST(Sample, every_broken_invariant_is_a_fault) {
+  const std::function<void(Sample&)> breaks[] = {
+      [](Sample& s) { s.id = SampleId(); },
+      [](Sample& s) { s.lease = LeaseId(); },
+      [](Sample& s) { s.prompt_tokens = -1; },
+      [](Sample& s) { s.prompt_tokens = std::numeric_limits<std::int64_t>::min(); },
+      [](Sample& s) { s.prompt_tokens = 1000; },
+      [](Sample& s) { s.mask.pop_back(); },
+      [](Sample& s) { s.mask[0] = 2; },
+      [](Sample& s) { s.log_probs.clear(); },
+      [](Sample& s) { s.log_probs[0] = 0.5F; },
+      [](Sample& s) { s.log_probs[0] = std::numeric_limits<float>::quiet_NaN(); },
+      [](Sample& s) { s.mask[0] = 0; },
+      [](Sample& s) { s.tokens[0] = -1; },
+      [](Sample& s) { s.versions[0].tokens -= 1; },
+      [](Sample& s) { s.versions[0].version = WeightVersion(); },
+      [](Sample& s) {
+        s.versions.push_back({WeightVersion(1), 0});
+      },
+      [](Sample& s) {
+        s.versions.push_back({WeightVersion(1), -1});
+      },
+      [](Sample& s) { s.status = SampleStatus::pending; },
+      [](Sample& s) { s.status = SampleStatus::failed; },
+      [](Sample& s) { s.reward = std::numeric_limits<double>::infinity(); },
+      [](Sample& s) { s.generation_s = -1; },
+  };
+  int number = 0;
+  for (const auto& break_it : breaks) {
+    Sample sample = make_sample(7, 1, 3);
+    break_it(sample);
+    EXPECT_NE(find_fault(sample, Purpose::train), std::nullopt) << "break " << number;
+    ++number;
+  }
+}
+
+TEST(Sample, supervised_ones_carry_no_log_probs) {
+  Sample sample = make_sample(7, 1, 3);
+  EXPECT_NE(find_fault(sample, Purpose::supervised), std::nullopt);
+  sample.log_probs.clear();
+  EXPECT_EQ(find_fault(sample, Purpose::supervised), std::nullopt);
+}
+
+TEST(Sample, versions_span_all_runs) {
+  Sample sample = make_sample(7, 1, 3);
+  sample.versions = {{WeightVersion(4), 1}, {WeightVersion(3), 1}, {WeightVersion(6), 1}};
+  EXPECT_EQ(sample.oldest_version(), WeightVersion(3));
+  EXPECT_EQ(sample.newest_version(), WeightVersion(6));
+  sample.versions.clear();
+  EXPECT_FALSE(sample.oldest_version().valid());
+}
+
+TEST(Sample, a_removed_one_trains_no_tokens) {
+  Sample sample = make_sample(7, 1, 3);
+  EXPECT_GT(sample.trained_tokens(), 0);
+  sample.removed = true;
+  EXPECT_EQ(sample.trained_tokens(), 0);
+}
+
+TEST(SampleGroup, members_share_ids_and_stand_in_order) {
+  EXPECT_EQ(find_fault(make_group(5, 4)), std::nullopt);
+  auto swapped = make_group(5, 4);
+  std::swap(swapped.samples[1], swapped.samples[2]);
+  EXPECT_NE(find_fault(swapped), std::nullopt);
+  auto gap = make_group(5, 4);
+  gap.samples[3].id = SampleId(99);
+  EXPECT_NE(find_fault(gap), std::nullopt);
+  auto stranger = make_group(5, 4);
+  stranger.samples[2].lease = LeaseId(1);
+  EXPECT_NE(find_fault(stranger), std::nullopt);
+  auto empty = make_group(5, 4);
+  empty.samples.clear();
+  EXPECT_NE(find_fault(empty), std::nullopt);
+  EXPECT_THROW(check(empty), base::ContractViolation);
+}
+
+TEST(SampleGroup, oldest_version_is_that_of_any_member) {
+  auto group = make_group(5, 3, 8);
+  group.samples[1].versions[0].version = WeightVersion(6);
+  EXPECT_EQ(group.oldest_version(), WeightVersion(6));
+}
+
+TEST(SampleGroup, an_aborted_member_is_seen) {
+  auto group = make_group(5, 3);
+  EXPECT_FALSE(group.has_aborted());
+  group.samples[2].status = SampleStatus::aborted;
+  EXPECT_TRUE(group.has_aborted());
+}
+
+}  // namespace
+}  // namespace physarum::sample
