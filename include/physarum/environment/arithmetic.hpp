@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -30,6 +31,11 @@ class ArithmeticEnvironment final : public Environment {
     ArithmeticStyle style = ArithmeticStyle::fixed;
     std::uint64_t seed = 0;  ///< of the order of training problems
   };
+  /// One problem of one part of the level.
+  struct Choice {
+    std::size_t part;
+    std::uint64_t problem;
+  };
   /// Throws UserError if there is no such level.
   explicit ArithmeticEnvironment(Settings settings);
   ~ArithmeticEnvironment() override;
@@ -46,12 +52,14 @@ class ArithmeticEnvironment final : public Environment {
   [[nodiscard]] std::int64_t held_out_count() const;
 
  private:
-  [[nodiscard]] sample::Prompt prompt_of(std::size_t part, std::uint64_t problem,
-                                         std::int64_t index) const;
+  [[nodiscard]] sample::Prompt prompt_of(Choice choice, std::int64_t index) const;
   Settings settings_;
   std::vector<ProblemPart> parts_;
+  std::vector<Choice> held_out_;
 };
 
+/// Throws UserError if there is no such level.
+void check_arithmetic_level(std::string_view level);
 /// Levels that can be named, for help and messages.
 [[nodiscard]] std::string arithmetic_levels();
 
