@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "physarum/app/configuration.hpp"
+#include "physarum/app/convert_options.hpp"
 #include "physarum/app/version.hpp"
 
 namespace physarum::app {
@@ -46,11 +47,12 @@ std::string command_text(const Command& command) {
   std::string text = std::string("physarum ") + command.name + " " + command.arguments + "\n" +
                      command.help + "\n";
   Configuration configuration;
+  ConvertOptions convert;
   base::OptionTable table;
   declare_options(table, configuration);
   if (std::string_view(command.name) == "convert") {
     table = {};
-    declare_convert_options(table, configuration.convert);
+    declare_options(table, convert);
   }
   for (const auto& topic : topics_of(table)) {
     text += "\n[" + topic + "]\n";
@@ -70,9 +72,10 @@ std::string command_text(const Command& command) {
 
 std::string options_markdown() {
   Configuration configuration;
+  ConvertOptions convert;
   base::OptionTable table;
   declare_options(table, configuration);
-  declare_convert_options(table, configuration.convert);
+  declare_options(table, convert);
   std::string text =
       "# Configuration\n\n"
       "Printed by `physarum help --markdown` from the table that reads the flags. Every flag is "

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "physarum/base/contracts.hpp"
 #include "physarum/base/error.hpp"
 #include "physarum/base/logging.hpp"
 #include "physarum/base/options.hpp"

@@ -1,7 +1,6 @@
 #include "run_directory.hpp"
 
 #include "physarum/base/error.hpp"
-#include "physarum/base/logging.hpp"
 
 #include "physarum/storage/commit.hpp"
 #include "physarum/storage/file_system.hpp"
@@ -30,18 +29,19 @@ std::filesystem::path run_directory(const RunOptions& options) {
   return std::filesystem::path(options.runs_dir) / options.run_name;
 }
 
-void prepare_run_directory(const std::filesystem::path& directory) {
+std::optional<std::filesystem::path> prepare_run_directory(const std::filesystem::path& directory) {
   auto& files = storage::real_file_system();
   try {
+    std::optional<std::filesystem::path> kept;
     if (holds_a_run(files, directory)) {
-      const auto kept = free_name(files, directory);
-      files.rename(directory, kept);
-      base::log_info("an earlier run of this name is kept as " + kept.string());
+      kept = free_name(files, directory);
+      files.rename(directory, *kept);
     }
     files.make_directories(directory);
     const auto probe = directory / ".writable";
     files.write_file(probe, "");
     files.remove(probe);
+    return kept;
   } catch (const base::WorldError& error) {
     throw base::UserError(std::string("the output directory cannot be written: ") + error.what(),
                           directory.string(), "choose another --runs-dir or mend its permissions");

@@ -36,8 +36,6 @@ void declare_options(base::OptionTable& table, RunOptions& options) {
                    {"checkpoint", "random"});
   table.add("save-hf", options.save_hf,
             "Directory that gets the final weights, as transformers loads them.");
-  table.add("threads", options.threads, "Compute threads of a rank.",
-            base::Range<std::int64_t>{1, 1024});
   table.add("log-level", options.log_level, "Least severity on the terminal.",
             {"debug", "info", "warning", "error"});
 }

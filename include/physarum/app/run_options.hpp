@@ -17,14 +17,13 @@ struct RunOptions {
   std::string hf_checkpoint;  ///< Hugging Face directory: config.json, tokenizer.json, weights
   Initialise initialise = Initialise::checkpoint;
   std::string save_hf;             ///< directory for the final weights; empty: none are written
-  std::int64_t threads = 1;        ///< compute threads of a rank
   std::string log_level = "info";  ///< on the console; files hold everything
 
   /// Throws UserError.
   void validate() const;
 };
 
-/// --run-name, --runs-dir, --seed, --hf-checkpoint, --init, --save-hf, --threads, --log-level.
+/// --run-name, --runs-dir, --seed, --hf-checkpoint, --init, --save-hf, --log-level.
 void declare_options(base::OptionTable& table, RunOptions& options);
 
 }  // namespace physarum::app

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+
+#include "physarum/base/options.hpp"
+
+#include "physarum/environment/jsonl_prompts.hpp"
+
+namespace physarum::app {
+
+/// What `convert` needs besides its two paths.
+struct ConvertOptions {
+  environment::JsonlKeys keys;
+  std::string environment = "exact_match";  ///< judges rows whose metadata names none
+  std::string dtype = "f32";                ///< of written weights
+};
+
+/// --input-key, --label-key, --metadata-key, --prompt-env, --dtype; topic "convert".
+void declare_options(base::OptionTable& table, ConvertOptions& options);
+
+}  // namespace physarum::app

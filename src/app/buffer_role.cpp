@@ -1,0 +1,63 @@
+#include "buffer_role.hpp"
+
+#include <algorithm>
+
+#include "physarum/app/version.hpp"
+
+namespace physarum::app {
+
+namespace {
+
+std::vector<base::WorldRank> world_ranks(const std::vector<int>& ranks) {
+  return {ranks.begin(), ranks.end()};
+}
+
+buffer::ServerSettings server_settings(const Setup& setup, const BufferTask& task) {
+  const auto& all = setup.configuration;
+  buffer::ServerSettings settings;
+  settings.options = all.buffer;
+  settings.peers = {.buffers = world_ranks(setup.plan.buffer_ranks()),
+                    .trainers = task.trains ? world_ranks(setup.plan.trainer_ranks())
+                                            : std::vector<base::WorldRank>{},
+                    .engines = world_ranks(setup.plan.rollout_ranks()),
+                    .dp_size = std::max(1, static_cast<int>(setup.plan.trainer_ranks().size()))};
+  settings.seed = all.run.seed;
+  settings.num_rollout = task.steps;
+  const bool supervised = all.training.loss.type == training::LossType::sft_loss;
+  settings.purpose =
+      supervised && task.trains ? sample::Purpose::supervised : sample::Purpose::train;
+  settings.sampling = all.rollout.training_sampling(setup.model);
+  settings.prompts = setup.prompts.get();
+  if (task.evaluates && setup.held_out != nullptr) {
+    settings.evaluations.push_back({.name = setup.evaluation_name(),
+                                    .prompts = setup.held_out.get(),
+                                    .n_prompts = 0,
+                                    .n_samples = all.buffer.n_samples_per_eval_prompt,
+                                    .sampling = all.rollout.evaluation_sampling(setup.model)});
+  }
+  settings.initial_version = task.version;
+  settings.archive.directory =
+      all.buffer.save_samples ? setup.directory / "samples" : std::filesystem::path();
+  settings.archive.program_version = std::string(version);
+  settings.archive.configuration = setup.toml;
+  return settings;
+}
+
+}  // namespace
+
+BufferRole::BufferRole(const Setup& setup, parallel::Layout& layout, exchange::Transport& transport,
+                       weights::WeightStore* store, const BufferTask& task)
+    : store_(store),
+      reporter_(layout.buffer().rank() == 0
+                    ? std::optional<RunReporter>(std::in_place, setup.directory, setup.command,
+                                                 task.steps)
+                    : std::nullopt),
+      server_(transport, layout.buffer(), server_settings(setup, task),
+              reporter_ ? reporter_->reports() : buffer::ServerReports{}) {}
+
+bool BufferRole::advance() {
+  const bool folded = store_ != nullptr && store_->advance();
+  return server_.advance() || folded;
+}
+
+}  // namespace physarum::app

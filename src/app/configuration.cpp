@@ -1,0 +1,62 @@
+#include "physarum/app/configuration.hpp"
+
+#include "physarum/parallel/options.hpp"
+
+namespace physarum::app {
+
+void declare_options(base::OptionTable& table, DataOptions& options) {
+  table.topic("data");
+  table.add("prompt-data", options.prompt_data,
+            "Prompt file (prompts.h5, made by convert); without it the environment makes prompts.");
+  table.add("eval-prompt-data", options.eval_prompt_data,
+            "Prompt file for evaluation; without it the environment's held-out problems.");
+}
+
+void declare_options(base::OptionTable& table, Configuration& configuration) {
+  declare_options(table, configuration.run);
+  parallel::declare_options(table, configuration.layout);
+  declare_options(table, configuration.data);
+  environment::declare_options(table, configuration.environment);
+  buffer::declare_options(table, configuration.buffer);
+  rollout::declare_options(table, configuration.rollout);
+  weights::declare_options(table, configuration.weights);
+  training::declare_options(table, configuration.training);
+}
+
+void Configuration::validate() const {
+  run.validate();
+  layout.validate();
+  environment.validate();
+  buffer.validate();
+  rollout.validate();
+  weights.validate();
+  training.validate();
+}
+
+Configuration read_configuration(const std::vector<std::string>& arguments) {
+  // The file is found among the arguments, but flags must win: so the flags are read twice.
+  Configuration first;
+  base::OptionTable flags;
+  declare_options(flags, first);
+  const auto rest = base::read_arguments(arguments, flags);
+  if (rest.empty()) return first;
+  if (rest.size() > 1) {
+    throw base::UserError("'" + rest[1] + "' is one argument too many", "command line",
+                          "give at most one configuration file; flags begin with --");
+  }
+  Configuration configuration;
+  base::OptionTable table;
+  declare_options(table, configuration);
+  base::read_toml(rest[0], table);
+  (void)base::read_arguments(arguments, table);
+  return configuration;
+}
+
+std::string to_toml(const Configuration& configuration) {
+  Configuration copy = configuration;
+  base::OptionTable table;
+  declare_options(table, copy);
+  return table.to_toml();
+}
+
+}  // namespace physarum::app

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "physarum/weights/puller.hpp"
+
+#include "physarum/exchange/work_client.hpp"
+
+#include "physarum/rollout/rollout_worker.hpp"
+
+#include "setup.hpp"
+
+namespace physarum::app {
+
+/// A rollout rank's part of the circle: a client of the buffer and the worker that uses it.
+class EngineRole {
+ public:
+  EngineRole(const Setup& setup, exchange::Transport& transport, weights::Puller& puller)
+      : work_(transport, base::WorldRank(0)),
+        worker_({.work = work_,
+                 .puller = puller,
+                 .catalogue = setup.catalogue,
+                 .model = setup.model,
+                 .tokenizer = setup.tokenizer,
+                 .environments = *setup.environments},
+                setup.configuration.rollout) {}
+
+  /// One turn; true if it did something.
+  bool advance() { return !worker_.finished() && worker_.advance(); }
+  [[nodiscard]] bool finished() const { return worker_.finished(); }
+  [[nodiscard]] base::Scalars statistics() const { return worker_.statistics(); }
+
+ private:
+  exchange::WorkClient work_;
+  rollout::RolloutWorker worker_;
+};
+
+}  // namespace physarum::app

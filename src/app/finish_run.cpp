@@ -1,0 +1,38 @@
+#include "finish_run.hpp"
+
+#include "physarum/base/logging.hpp"
+
+#include "physarum/app/version.hpp"
+
+#include "progress.hpp"
+
+namespace physarum::app {
+
+Summary run_summary(const Setup& setup, int ranks, double seconds) {
+  Summary summary;
+  summary.set("command", setup.command);
+  summary.set("seed", setup.configuration.run.seed);
+  summary.set("ranks", ranks);
+  summary.set("layout", setup.plan.describe());
+  summary.set("seconds", seconds);
+  summary.set("program_version", version);
+  summary.set("exit", 0);
+  return summary;
+}
+
+void fill_counters(Summary& summary, const buffer::ServerCounters& counters) {
+  summary.set("expired_leases", counters.expired_leases);
+  summary.set("returned_leases", counters.returned_leases);
+  summary.set("repeated_groups", counters.repeated_groups);
+  summary.set("aborted_groups", counters.aborted_groups);
+  summary.set("stale_groups", counters.stale_groups);
+  summary.set("malformed_messages", counters.malformed_messages);
+}
+
+void finish_run(const Setup& setup, const Summary& summary) {
+  const auto path = setup.directory / "summary.json";
+  summary.write(path);
+  base::log_info("done; summary in " + path.string());
+}
+
+}  // namespace physarum::app

@@ -1,0 +1,53 @@
+#include "memory_plan.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace physarum::app {
+
+namespace {
+
+std::string line_of(const char* role, double total_mb, const std::string& parts) {
+  char text[256];
+  std::snprintf(text, sizeof text, "%s rank: %.1f MB (%s)", role, total_mb, parts.c_str());
+  return text;
+}
+
+std::string part(const char* what, double mb) {
+  char text[96];
+  std::snprintf(text, sizeof text, "%s %.1f", what, mb);
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> memory_plan(const Setup& setup) {
+  constexpr double mb = 1e6;
+  const auto& options = setup.configuration;
+  const double elements = static_cast<double>(setup.catalogue->total_elements());
+  const double image = static_cast<double>(setup.catalogue->total_bytes()) / mb;
+  const double flat = elements * 4 / mb;
+  const auto buffers = static_cast<double>(setup.plan.buffer_ranks().size());
+  const auto trainers =
+      static_cast<double>(std::max<std::size_t>(1, setup.plan.trainer_ranks().size()));
+
+  // The store: two image slots, and a ring of deltas that are at most as long as the image.
+  const double slots = 2 * image / buffers;
+  const double ring = static_cast<double>(options.weights.delta_ring) * image / buffers;
+  const bool reference = options.training.loss.use_kl_loss;
+  // Compute weights, gradients, masters, two moments; the range that is published, twice.
+  const double training = 5 * flat + (reference ? flat : 0);
+  const double publishing = 2 * image / trainers;
+  // The image in use and its shadow, and the packed fp32 panels.
+  const double engine = 2 * image + flat;
+  const double cache = static_cast<double>(options.rollout.kv_cache_bytes) / mb;
+  return {
+      line_of("buffer", slots + ring, part("images", slots) + ", " + part("deltas at most", ring)),
+      line_of(
+          "trainer", training + publishing,
+          part("weights, gradients, optimiser", training) + ", " + part("publishing", publishing)),
+      line_of("rollout", engine + cache,
+              part("weights", engine) + ", " + part("key-value cache at most", cache))};
+}
+
+}  // namespace physarum::app

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+
+#include "physarum/base/metrics.hpp"
+
+#include "physarum/buffer/server_settings.hpp"
+
+#include "progress.hpp"
+#include "summary.hpp"
+
+namespace physarum::app {
+
+/// What the head's rank shows of a run: metrics files, the progress line, a log line for each
+/// evaluation, and the last values for the summary.
+class RunReporter {
+ public:
+  /// Throws UserError if the directory cannot be written.
+  RunReporter(const std::filesystem::path& directory, std::string label, std::int64_t steps);
+
+  /// Callbacks for the buffer server; they hold on to this object.
+  [[nodiscard]] buffer::ServerReports reports();
+
+  /// Last value of every metric, first and last value of every evaluation.
+  void fill(Summary& summary) const;
+  [[nodiscard]] std::int64_t steps_done() const { return steps_done_; }
+  void clear_line() { line_.clear(); }
+
+ private:
+  void batch_taken(std::int64_t step, const base::Scalars& scalars);
+  void step_reported(std::int64_t step, const base::Scalars& scalars);
+  void evaluation_done(base::WeightVersion version, const base::Scalars& scalars);
+  base::MetricsWriter writer_;
+  ProgressLine line_;
+  std::int64_t steps_;
+  std::int64_t steps_done_ = 0;
+  /// What is known of steps that have been taken and not reported yet: one record a step.
+  std::map<std::int64_t, base::Scalars> open_steps_;
+  base::Scalars first_evaluation_;
+};
+
+}  // namespace physarum::app

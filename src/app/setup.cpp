@@ -1,0 +1,135 @@
+#include "setup.hpp"
+
+#include <utility>
+
+#include "physarum/base/logging.hpp"
+
+#include "physarum/parallel/agree.hpp"
+
+#include "physarum/sample/prompt_file.hpp"
+
+#include "physarum/model/hf_directory.hpp"
+#include "physarum/model/parameter_layout.hpp"
+#include "physarum/model/parameter_store.hpp"
+
+#include "run_directory.hpp"
+
+namespace physarum::app {
+
+namespace {
+
+using base::UserError;
+
+/// What would only come out in the middle of a run is said before it: environments that do not
+/// exist, prompts that leave no room for an answer.
+void check_prompts(const sample::PromptSource& prompts, const std::string& path,
+                   const Setup& setup) {
+  const std::int64_t longest = setup.configuration.rollout.prompt_tokens(setup.model);
+  for (std::int64_t row = 0; row < prompts.size(); ++row) {
+    const auto prompt = prompts.at(row);
+    if (!prompt.environment.empty()) (void)setup.environments->find(prompt.environment);
+    const auto tokens = setup.tokenizer.encode(prompt.text, text::SpecialTokens::literal).size();
+    if (static_cast<std::int64_t>(tokens) <= longest) continue;
+    throw UserError("the prompt in row " + std::to_string(row) + " has " + std::to_string(tokens) +
+                        " tokens, at most " + std::to_string(longest) + " fit the context",
+                    path, "shorten it, or raise --rollout-max-context-len as far as the model can");
+  }
+}
+
+std::unique_ptr<sample::PromptSource> open_prompts(const std::string& path, const Setup& setup,
+                                                   environment::Split split) {
+  if (path.empty()) return setup.environments->fallback().prompts(split);
+  auto source = std::make_unique<sample::FilePromptSource>(path);
+  check_prompts(*source, path, setup);
+  return source;
+}
+
+void check_tokenizer(const text::Tokenizer& tokenizer, const model::ModelConfig& model,
+                     const std::string& directory) {
+  if (tokenizer.vocab_size() > model.vocab_size) {
+    throw UserError("the tokenizer has " + std::to_string(tokenizer.vocab_size()) +
+                        " tokens, the model " + std::to_string(model.vocab_size),
+                    directory, "take tokenizer.json and config.json of one model");
+  }
+}
+
+Setup read_all(const std::string& command, const std::vector<std::string>& arguments, Needs needs,
+               int world_size) {
+  const Configuration configuration = read_configuration(arguments);
+  configuration.validate();
+  const bool trains = needs == Needs::circle;
+  const auto plan = parallel::RankLayout::plan(
+      world_size, configuration.layout, {.trainer_ranks = trains ? 1 : 0, .rollout_ranks = 1});
+  if (trains) configuration.buffer.validate_for(static_cast<int>(plan.trainer_ranks().size()));
+  const std::filesystem::path directory = configuration.run.hf_checkpoint;
+  auto model = model::ModelConfig::from_file(directory / "config.json");
+  configuration.rollout.validate(model);
+  Setup setup{.command = command,
+              .configuration = configuration,
+              .toml = to_toml(configuration),
+              .directory = run_directory(configuration.run),
+              .steps = 0,
+              .plan = plan,
+              .model = model,
+              .tokenizer = text::Tokenizer::from_file(directory / "tokenizer.json"),
+              .catalogue = std::make_shared<weights::Catalogue>(
+                  model::tensor_specs(model), configuration.weights.transfer_type),
+              .environments = nullptr,
+              .prompts = nullptr,
+              .held_out = nullptr};
+  check_tokenizer(setup.tokenizer, setup.model, directory.string());
+  setup.environments =
+      std::make_unique<environment::EnvironmentRegistry>(environment::make_environments(
+          configuration.environment, static_cast<std::uint64_t>(configuration.run.seed)));
+  setup.prompts = open_prompts(configuration.data.prompt_data, setup, environment::Split::train);
+  setup.held_out =
+      open_prompts(configuration.data.eval_prompt_data, setup, environment::Split::held_out);
+  if (trains) setup.steps = configuration.buffer.rollout_steps(setup.prompts->size());
+  return setup;
+}
+
+base::Severity severity_of(const std::string& name) {
+  if (name == "debug") return base::Severity::debug;
+  if (name == "warning") return base::Severity::warning;
+  return name == "error" ? base::Severity::error : base::Severity::info;
+}
+
+}  // namespace
+
+Setup load_setup(const std::string& command, const std::vector<std::string>& arguments, Needs needs,
+                 const parallel::Communicator& world, int ranks) {
+  std::optional<Setup> setup;
+  parallel::together(world, [&] {
+    setup.emplace(read_all(command, arguments, needs, ranks > 0 ? ranks : world.size()));
+  });
+  return std::move(*setup);
+}
+
+void start_run(const Setup& setup, const parallel::Communicator& world) {
+  std::optional<std::filesystem::path> kept;
+  parallel::together(world, [&] {
+    if (world.rank() != 0) return;
+    kept = prepare_run_directory(setup.directory);
+    write_configuration(setup.directory, setup.toml);
+  });
+  parallel::together(world, [&] {
+    base::start_logging({.rank = world.rank(),
+                         .role = setup.plan.role_name(world.rank()),
+                         .directory = setup.directory / "logs",
+                         .console_level = severity_of(setup.configuration.run.log_level)});
+  });
+  if (kept) base::log_info("an earlier run of this name is kept as " + kept->string());
+  base::log_info(setup.command + ": " + setup.plan.describe() + "; files in " +
+                 setup.directory.string());
+}
+
+void load_initial_weights(const Setup& setup, std::span<float> flat) {
+  const auto& run = setup.configuration.run;
+  if (run.initialise == Initialise::random) {
+    model::initialise(setup.model, static_cast<std::uint64_t>(run.seed), flat);
+    return;
+  }
+  model::load_weights(run.hf_checkpoint, setup.model, flat);
+}
+
+}  // namespace physarum::app

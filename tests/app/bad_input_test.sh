@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# Whatever is wrong with the user's input: one line from one rank (what, where, how to mend), code 2, nothing
+# half-written, no rank left hanging. On several ranks, as users start it.
+. "$(dirname "$0")/lib.sh"
+tiny=(train --hf-checkpoint inputs/model-small --init random --runs-dir "$work/runs" --rollout-batch-size 2
+  --n-samples-per-prompt 2 --global-batch-size 4 --num-rollout 1 --rollout-max-response-len 4)
+
+# Commands, keys, flags, values.
+refused 2 "unknown command 'trian'; did you mean 'train'\?" -- trian
+refused 3 "unknown flag '--rolout-batch-size'; did you mean '--rollout-batch-size'\?" -- "${tiny[@]}" --rolout-batch-size 3
+printf '[optimizer]\nlrr = 1\n' > "$work/key.toml"
+refused 3 "key.toml:2: unknown key 'lrr' in table \[optimizer\]; did you mean 'lr'\?" -- "${tiny[@]:0:1}" "$work/key.toml"
+printf '[optimizer\nlr = 1\n' > "$work/syntax.toml"
+refused 3 "syntax.toml:1:" -- train "$work/syntax.toml"
+refused 3 "nowhere.toml" -- train "$work/nowhere.toml"
+refused 3 "\-\-lr: value -1 is out of range" -- "${tiny[@]}" --lr -1
+refused 3 "\-\-mode: 'sink' is not a choice; choose one of: sync" -- "${tiny[@]}" --mode sink
+refused 3 "one argument too many" -- train "$work/key.toml" second.toml
+refused 3 "\-\-rollout-temperature" -- "${tiny[@]}" --rollout-temperature 0
+
+# Ranks and batches.
+refused 3 "ranks" -- "${tiny[@]}" --trainer-ranks 5
+refused 4 "ranks" -- "${tiny[@]}" --trainer-ranks 1 --rollout-ranks 1
+refused 1 "mpirun|launch" -- "${tiny[@]}"
+refused 3 "global-batch-size" -- "${tiny[@]}" --global-batch-size 3
+refused 3 "num-steps-per-rollout" -- "${tiny[@]}" --num-steps-per-rollout 3
+refused 3 "max-tokens-per-gpu" -- "${tiny[@]}" --use-dynamic-batch-size
+refused 3 "" -- "${tiny[@]}" --rollout-max-context-len 3
+
+# Files.
+refused 3 "config.json" -- "${tiny[@]}" --hf-checkpoint "$work/no-model"
+mkdir "$work/model"
+cp inputs/model-small/config.json inputs/model-small/tokenizer*.json "$work/model/"
+refused 3 "safetensors" -- "${tiny[@]}" --hf-checkpoint "$work/model" --init checkpoint
+head -c 100 /dev/zero > "$work/model/model.safetensors"
+refused 3 "model.safetensors" -- "${tiny[@]}" --hf-checkpoint "$work/model" --init checkpoint
+head -c 5000 inputs/model-small/tokenizer.json > "$work/model/tokenizer.json"
+refused 3 "tokenizer.json" -- "${tiny[@]}" --hf-checkpoint "$work/model"
+sed 's/"hidden_act": "silu"/"hidden_act": "gelu"/' inputs/model-small/config.json > "$work/model/config.json"
+cp inputs/model-small/tokenizer.json "$work/model/"
+refused 3 "hidden_act" -- "${tiny[@]}" --hf-checkpoint "$work/model"
+refused 3 "nowhere.h5" -- "${tiny[@]}" --prompt-data "$work/nowhere.h5"
+printf 'not an HDF5 file' > "$work/foreign.h5"
+refused 3 "foreign.h5" -- "${tiny[@]}" --prompt-data "$work/foreign.h5"
+printf '{"input": "1+1=", "label": "2"}\n{"input": "2+2=", "label": "4"}\n' > "$work/prompts.jsonl"
+launch 2 convert "$work/prompts.jsonl" "$work/prompts.h5" --label-key label >/dev/null || fail "convert of good prompts"
+head -c 1500 "$work/prompts.h5" > "$work/truncated.h5"
+refused 3 "truncated.h5" -- "${tiny[@]}" --prompt-data "$work/truncated.h5"
+printf '{"input": "1+1="}\n{"inp' > "$work/bad.jsonl"
+refused 2 "bad.jsonl:2" -- convert "$work/bad.jsonl" "$work/bad.h5"
+[ ! -e "$work/bad.h5" ] || fail "a refused conversion left a file"
+refused 2 "exists" -- convert "$work/prompts.jsonl" "$work/prompts.h5"
+printf '{"input": "%s", "label": "1"}\n' "$(printf '1%.0s' $(seq 3000))" > "$work/long.jsonl"
+launch 1 convert "$work/long.jsonl" "$work/long.h5" --label-key label >/dev/null || fail "convert of a long prompt"
+refused 3 "context|max-prompt" -- "${tiny[@]}" --prompt-data "$work/long.h5"
+
+# Output.
+refused 3 "cannot be written" -- "${tiny[@]}" --runs-dir /proc/nowhere
+refused 3 "run-name" -- "${tiny[@]}" --run-name ../escape
+[ ! -e "$work/runs" ] || fail "a refused run left $(find "$work/runs" | head -n 3)"
+finish

@@ -1,0 +1,37 @@
+# Helpers of the program's outside tests. Sourced with: $root, $work (a fresh folder), launch().
+set -uo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+cd "$root"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failures=0
+checks=0
+
+launch() { # RANKS ARGUMENT...
+  local ranks=$1
+  shift
+  timeout 300 jobs/launch -n "$ranks" "$@"
+}
+
+fail() { failures=$((failures + 1)); printf 'FAILED: %s\n' "$*"; }
+
+# refused RANKS PATTERN -- ARGUMENT...: exit code 2, exactly one line, from one rank, that matches.
+refused() {
+  local ranks=$1 pattern=$2 output code lines
+  shift 3
+  checks=$((checks + 1))
+  output=$(launch "$ranks" "$@" 2>&1 >/dev/null)
+  code=$?
+  lines=$(printf '%s\n' "$output" | grep -c .)
+  [ "$code" = 2 ] || fail "code $code instead of 2 for: $*: $output"
+  [ "$lines" = 1 ] || fail "$lines lines instead of 1 for: $*: $output"
+  printf '%s\n' "$output" | grep -qE "$pattern" || fail "message does not match /$pattern/ for: $*: $output"
+}
+
+# key FILE NAME: the value of one key of a summary.
+key() { sed -n 's|^ *"'"$2"'": "\{0,1\}\([^",]*\)"\{0,1\},\{0,1\}$|\1|p' "$1"; }
+
+finish() {
+  if [ "$failures" -gt 0 ]; then printf '%s checks, %s failed\n' "$checks" "$failures"; exit 1; fi
+  printf '%s checks, all good\n' "$checks"
+}

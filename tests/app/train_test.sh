@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# The circle from outside: layouts and modes that must give the same numbers do, and outputs are there.
+. "$(dirname "$0")/lib.sh"
+checkpoint=(train --hf-checkpoint inputs/model-small --init random --runs-dir "$work/runs" --seed 7 --rollout-batch-size 4
+  --n-samples-per-prompt 4 --global-batch-size 16 --num-rollout 3 --rollout-max-response-len 6 --lr 1e-3 --lr-decay-style constant
+  --env-held-out 20 --log-level warning)
+
+# run NAME RANKS FLAG...: the checksum of its final weights.
+run() {
+  local name=$1 ranks=$2
+  shift 2
+  launch "$ranks" "${checkpoint[@]}" --run-name "$name" "$@" >"$work/$name.out" 2>&1 || fail "run $name: $(tail -n 3 "$work/$name.out")"
+  key "$work/runs/$name/summary.json" final_weights_checksum
+}
+same() { # NAME EXPECTED GOT
+  checks=$((checks + 1))
+  [ -n "$2" ] && [ "$2" = "$3" ] || fail "$1: checksum '$3' instead of '$2'"
+}
+
+first=$(run sync 4 --trainer-ranks 1)
+same "the same run again" "$first" "$(run again 4 --trainer-ranks 1)"
+same "one engine" "$first" "$(run engines1 3 --trainer-ranks 1)"
+same "three engines" "$first" "$(run engines3 5 --trainer-ranks 1)"
+same "two buffer ranks" "$first" "$(run buffers2 4 --buffer-ranks 2 --trainer-ranks 1)"
+same "async with staleness 0" "$first" "$(run async0 4 --trainer-ranks 1 --mode async --max-weight-staleness 0)"
+same "colocated on one rank" "$first" "$(run colocated1 1 --colocate)"
+same "full weight images" "$first" "$(run full 3 --trainer-ranks 1 --update-weight-mode full)"
+
+two=$(run trainers2 4 --trainer-ranks 2)
+same "two trainers, again" "$two" "$(run trainers2b 4 --trainer-ranks 2)"
+same "colocated on two ranks" "$two" "$(run colocated2 2 --colocate)"
+
+for mode in one_step_async async; do
+  checks=$((checks + 1))
+  [ -n "$(run "$mode" 4 --trainer-ranks 1 --mode $mode --max-weight-staleness 1)" ] || fail "$mode has no checksum"
+done
+
+checks=$((checks + 1))
+for name in command seed ranks seconds exit steps final_weights_checksum train/loss eval/arithmetic; do
+  [ -n "$(key "$work/runs/sync/summary.json" "$name")" ] || fail "summary.json has no $name"
+done
+[ "$(grep -c train/loss "$work/runs/sync/metrics.jsonl")" = 3 ] || fail "metrics.jsonl has not 3 steps"
+ls "$work/runs/sync/"events.out.tfevents.* >/dev/null || fail "no TensorBoard events"
+finish
