@@ -4,13 +4,11 @@
 
 #include "physarum/app/version.hpp"
 
+#include "world_ranks.hpp"
+
 namespace physarum::app {
 
 namespace {
-
-std::vector<base::WorldRank> world_ranks(const std::vector<int>& ranks) {
-  return {ranks.begin(), ranks.end()};
-}
 
 buffer::ServerSettings server_settings(const Setup& setup, const BufferTask& task) {
   const auto& all = setup.configuration;

@@ -7,6 +7,7 @@
 #include "physarum/rollout/rollout_worker.hpp"
 
 #include "setup.hpp"
+#include "world_ranks.hpp"
 
 namespace physarum::app {
 
@@ -14,7 +15,7 @@ namespace physarum::app {
 class EngineRole {
  public:
   EngineRole(const Setup& setup, exchange::Transport& transport, weights::Puller& puller)
-      : work_(transport, base::WorldRank(0)),
+      : work_(transport, world_ranks(setup.plan.buffer_ranks())),
         worker_({.work = work_,
                  .puller = puller,
                  .catalogue = setup.catalogue,

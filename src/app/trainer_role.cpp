@@ -6,6 +6,8 @@
 
 #include "physarum/storage/file_system.hpp"
 
+#include "world_ranks.hpp"
+
 namespace physarum::app {
 
 namespace {
@@ -27,7 +29,7 @@ TrainerRole::TrainerRole(const Setup& setup, parallel::Layout& layout,
     : setup_(setup),
       first_(layout.trainer().rank() == 0),
       publisher_(publisher),
-      client_(transport, base::WorldRank(0),
+      client_(transport, world_ranks(setup.plan.buffer_ranks()),
               {.trainer_rank = layout.trainer().rank(), .dp_rank = layout.trainer().rank()}),
       trainer_(trainer_setup(setup), initial, layout.trainer()) {}
 
