@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+
+namespace physarum::model {
+
+/// Keys and values of one sequence lie in blocks of this many tokens.
+constexpr std::int64_t cache_block_tokens = 16;
+
+/// Where the parts of a cache block lie. Each layer and key-value head has its keys as
+/// [head_dim, 16] (so that 16 scores are computed side by side) and its values as [16,
+/// value_width], padded with zeros that nobody writes.
+struct CacheShape {
+  std::int64_t heads;
+  std::int64_t key_value_heads;
+  std::int64_t head_dim;
+  std::int64_t layers;
+
+  [[nodiscard]] std::int64_t value_width() const { return (head_dim + 7) / 8 * 8; }
+  [[nodiscard]] std::int64_t key_floats() const { return cache_block_tokens * head_dim; }
+  [[nodiscard]] std::int64_t head_floats() const {
+    return key_floats() + cache_block_tokens * value_width();
+  }
+  [[nodiscard]] std::int64_t layer_floats() const { return key_value_heads * head_floats(); }
+  [[nodiscard]] std::int64_t block_floats() const { return layers * layer_floats(); }
+};
+
+/// One token of a sequence in one layer.
+struct CacheRow {
+  float* const* blocks;  ///< of its sequence
+  std::int64_t layer;
+  std::int64_t position;
+};
+
+/// Exponentials are summed in chunks of this many: drawing skips whole chunks.
+constexpr std::int64_t exp_chunk = 64;
+
+/// What drawing a token needs of a row of logits.
+struct ExpSum {
+  float top;   ///< largest logit * scale
+  double sum;  ///< of the exponentials: chunk sums added in order
+};
+
+/// Loops over single tokens, for one thread: what becomes of a row depends on nothing else, and all
+/// sums have an order that depends on the position alone. One table for each target.
+struct DecodeKernels {
+  const char* target;
+
+  /// y = x / sqrt(mean(x^2) + epsilon) * weight, row by row.
+  void (*rms_norm)(const float* x, const float* weight, float epsilon, std::int64_t rows,
+                   std::int64_t width, float* y);
+  /// Each row of gate_up is gate [width] and up [width]; y = gate * sigmoid(gate) * up.
+  void (*swiglu)(const float* gate_up, std::int64_t rows, std::int64_t width, float* y);
+
+  /// Rotates and scales the query heads of `qkv` in place, rotates its key heads into the cache and
+  /// copies its value heads there. Angles of the position: [head_dim / 2] each.
+  void (*store_token)(const CacheShape& shape, const CacheRow& row, const float* cosines,
+                      const float* sines, float* qkv);
+  /// Attention of the (rotated, scaled) query heads to positions 0 ... row.position; `out`
+  /// [heads * head_dim]. `scratch` holds attention_scratch() floats.
+  void (*attend)(const CacheShape& shape, const CacheRow& row, const float* queries, float* out,
+                 float* scratch);
+
+  /// exponentials[i] = e^(logits[i] * scale - top), top = max(logits) * scale; chunk_sums[c] is the
+  /// sum of exponentials 64 c ... 64 c + 63.
+  ExpSum (*exponentials)(const float* logits, std::int64_t count, float scale, float* exponentials,
+                         float* chunk_sums);
+};
+
+/// Floats of scratch memory for attention of a sequence of `tokens` tokens.
+[[nodiscard]] std::int64_t attention_scratch(const CacheShape& shape, std::int64_t tokens);
+
+/// The fastest table that this processor can run.
+[[nodiscard]] const DecodeKernels& decode_kernels();
+/// For every processor.
+[[nodiscard]] const DecodeKernels& baseline_decode_kernels();
+/// Null if this build or this processor has no AVX2.
+[[nodiscard]] const DecodeKernels* avx2_decode_kernels();
+
+}  // namespace physarum::model

@@ -1,0 +1,164 @@
+#pragma once
+
+// Compiled once for each target: see simd.hpp.
+//
+// One query against a cache. A score is one chain over the head's dimensions, an output one chain
+// over the positions, and the sum of exponentials has eight chains over the positions: the order
+// depends on the position alone, so that reading a prompt and decoding give the same bits.
+
+#include <cmath>
+
+#include "physarum/model/decode_kernels.hpp"
+
+#include "attention_packing.hpp"
+#include "gemm_tile.hpp"
+#include "simd.hpp"
+
+namespace physarum::model::PHYSARUM_KERNELS {
+
+/// Keys and values of one layer and key-value head in every block.
+struct HeadCache {
+  float* const* blocks;
+  std::int64_t offset;     ///< of the keys in a block
+  std::int64_t values_at;  ///< of the values behind them
+  std::int64_t head_dim;
+  std::int64_t value_width;
+  std::int64_t tokens;  ///< positions that can be seen
+  [[nodiscard]] const float* keys(std::int64_t block) const { return blocks[block] + offset; }
+  [[nodiscard]] const float* values(std::int64_t block) const { return keys(block) + values_at; }
+};
+
+/// Scores of `heads` query heads with `blocks` blocks of keys.
+template <int heads, int blocks>
+PHYSARUM_INLINE void score_blocks(const HeadCache& cache, std::int64_t block, const float* queries,
+                                  std::int64_t padded, float* scores) {
+  Float8 sums[heads][2 * blocks];
+  const float* keys[blocks];
+  for (int b = 0; b < blocks; ++b) keys[b] = cache.keys(block + b);
+  for (int h = 0; h < heads; ++h) {
+    for (int v = 0; v < 2 * blocks; ++v) sums[h][v] = splat(0.0F);
+  }
+  for (std::int64_t d = 0; d < cache.head_dim; ++d) {
+    Float8 key[2 * blocks];
+    for (int v = 0; v < 2 * blocks; ++v) {
+      key[v] = load(keys[v / 2] + d * cache_block_tokens + v % 2 * lanes);
+    }
+    for (int h = 0; h < heads; ++h) {
+      const Float8 query = splat(queries[h * cache.head_dim + d]);
+      for (int v = 0; v < 2 * blocks; ++v) sums[h][v] = multiply_add(query, key[v], sums[h][v]);
+    }
+  }
+  for (int h = 0; h < heads; ++h) {
+    for (int v = 0; v < 2 * blocks; ++v) {
+      store(scores + h * padded + block * cache_block_tokens + v * lanes, sums[h][v]);
+    }
+  }
+}
+
+template <int heads>
+inline void score_heads(const HeadCache& cache, const float* queries, std::int64_t padded,
+                        float* scores) {
+  constexpr int wide = heads <= 2 ? 4 / heads : 1;
+  const std::int64_t blocks = padded / cache_block_tokens;
+  std::int64_t block = 0;
+  for (; block + wide <= blocks; block += wide) {
+    score_blocks<heads, wide>(cache, block, queries, padded, scores);
+  }
+  for (; block < blocks; ++block) score_blocks<heads, 1>(cache, block, queries, padded, scores);
+}
+
+/// Scores become e^(score - largest), 0 behind the last position. Returns 1 / their sum.
+inline float soften(float* scores, std::int64_t tokens, std::int64_t padded) {
+  Float8 largest = splat(-1e30F);
+  for (std::int64_t j = 0; j < padded; j += lanes) {
+    largest = max(largest, keep_first(load(scores + j), tokens - j, -1e30F));
+  }
+  const Float8 top = splat(max_of(largest));
+  Float8 sums = splat(0.0F);
+  for (std::int64_t j = 0; j < padded; j += lanes) {
+    const Float8 e = keep_first(exp(load(scores + j) - top), tokens - j, 0.0F);
+    store(scores + j, e);
+    sums += e;
+  }
+  return 1.0F / sum_of(sums);
+}
+
+/// out[h] = factor[h] * sum over positions of weights[h] * values, for `vectors` vectors of
+/// columns.
+template <int heads, int vectors>
+PHYSARUM_INLINE void mix_columns(const HeadCache& cache, std::int64_t column, const float* weights,
+                                 std::int64_t padded, const float* factors, float* out) {
+  Float8 sums[heads][vectors];
+  for (int h = 0; h < heads; ++h) {
+    for (int v = 0; v < vectors; ++v) sums[h][v] = splat(0.0F);
+  }
+  for (std::int64_t first = 0; first < cache.tokens; first += cache_block_tokens) {
+    const float* values = cache.values(first / cache_block_tokens) + column;
+    const std::int64_t left = cache.tokens - first;
+    const std::int64_t count = left < cache_block_tokens ? left : cache_block_tokens;
+    for (std::int64_t t = 0; t < count; ++t) {
+      Float8 value[vectors];
+      for (int v = 0; v < vectors; ++v) value[v] = load(values + t * cache.value_width + v * lanes);
+      for (int h = 0; h < heads; ++h) {
+        const Float8 weight = splat(weights[h * padded + first + t]);
+        for (int v = 0; v < vectors; ++v) sums[h][v] = multiply_add(weight, value[v], sums[h][v]);
+      }
+    }
+  }
+  for (int h = 0; h < heads; ++h) {
+    for (int v = 0; v < vectors; ++v) {
+      const std::int64_t at = column + v * lanes;
+      const std::int64_t left = cache.head_dim - at;
+      store_up_to(out + h * cache.head_dim + at, left < lanes ? left : lanes,
+                  sums[h][v] * splat(factors[h]));
+    }
+  }
+}
+
+template <int heads>
+inline void attend_heads(const HeadCache& cache, const float* queries, float* out, float* scores) {
+  constexpr int wide = heads <= 2 ? 4 : 2;
+  const std::int64_t padded = round_up(cache.tokens, cache_block_tokens);
+  score_heads<heads>(cache, queries, padded, scores);
+  float factors[heads];
+  for (int h = 0; h < heads; ++h) {
+    factors[h] = soften(scores + h * padded, cache.tokens, padded);
+  }
+  std::int64_t column = 0;
+  for (; column + wide * lanes <= cache.value_width; column += wide * lanes) {
+    mix_columns<heads, wide>(cache, column, scores, padded, factors, out);
+  }
+  for (; column < cache.value_width; column += lanes) {
+    mix_columns<heads, 1>(cache, column, scores, padded, factors, out);
+  }
+}
+
+inline void attend(const CacheShape& shape, const CacheRow& row, const float* queries, float* out,
+                   float* scratch) {
+  const std::int64_t group = shape.heads / shape.key_value_heads;
+  for (std::int64_t kv = 0; kv < shape.key_value_heads; ++kv) {
+    const HeadCache cache{.blocks = row.blocks,
+                          .offset = row.layer * shape.layer_floats() + kv * shape.head_floats(),
+                          .values_at = shape.key_floats(),
+                          .head_dim = shape.head_dim,
+                          .value_width = shape.value_width(),
+                          .tokens = row.position + 1};
+    std::int64_t head = 0;
+    while (head < group) {
+      const std::int64_t at = (kv * group + head) * shape.head_dim;
+      const std::int64_t left = group - head;
+      if (left >= 4) {
+        attend_heads<4>(cache, queries + at, out + at, scratch);
+        head += 4;
+      } else if (left >= 2) {
+        attend_heads<2>(cache, queries + at, out + at, scratch);
+        head += 2;
+      } else {
+        attend_heads<1>(cache, queries + at, out + at, scratch);
+        head += 1;
+      }
+    }
+  }
+}
+
+}  // namespace physarum::model::PHYSARUM_KERNELS

@@ -1,0 +1,25 @@
+#define PHYSARUM_KERNELS baseline
+#include "decode_table.hpp"
+
+namespace physarum::model {
+
+const DecodeKernels& baseline_decode_kernels() {
+  static constexpr DecodeKernels table = baseline::make_decode_table("baseline");
+  return table;
+}
+
+const DecodeKernels& decode_kernels() {
+  static const DecodeKernels* const best = [] {
+    const auto* fast = avx2_decode_kernels();
+    return fast != nullptr ? fast : &baseline_decode_kernels();
+  }();
+  return *best;
+}
+
+std::int64_t attention_scratch(const CacheShape& shape, std::int64_t tokens) {
+  const std::int64_t padded =
+      (tokens + cache_block_tokens - 1) / cache_block_tokens * cache_block_tokens;
+  return padded * (shape.heads < 4 ? shape.heads : 4);
+}
+
+}  // namespace physarum::model

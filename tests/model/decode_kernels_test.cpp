@@ -1,0 +1,171 @@
+#include "physarum/model/decode_kernels.hpp"
+
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "physarum/base/philox.hpp"
+
+namespace physarum::model {
+namespace {
+
+std::size_t as_size(std::int64_t value) { return static_cast<std::size_t>(value); }
+
+std::vector<float> random_values(std::int64_t count, std::uint64_t item) {
+  const base::RandomStream stream(11, base::StreamKind::test);
+  std::vector<float> values(as_size(count));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = static_cast<float>(stream.normal(item, static_cast<std::uint32_t>(i)));
+  }
+  return values;
+}
+
+/// A sequence whose tokens are stored one after the other in one layer of two.
+struct Sequence {
+  CacheShape shape;
+  std::int64_t tokens;
+  std::vector<std::vector<float>> memory;
+  std::vector<float*> blocks;
+  std::vector<std::vector<float>> qkv;      ///< as it was before store_token
+  std::vector<std::vector<float>> queries;  ///< after
+
+  Sequence(const CacheShape& cache, std::int64_t count, const DecodeKernels& kernels)
+      : shape(cache), tokens(count) {
+    for (std::int64_t t = 0; t < tokens; t += cache_block_tokens) {
+      // Garbage where nothing has been written must not show.
+      memory.emplace_back(as_size(shape.block_floats()), 1e3F);
+    }
+    for (auto& block : memory) blocks.push_back(block.data());
+    const auto width = (shape.heads + 2 * shape.key_value_heads) * shape.head_dim;
+    for (std::int64_t t = 0; t < tokens; ++t) {
+      qkv.push_back(random_values(width, static_cast<std::uint64_t>(t)));
+      queries.push_back(qkv.back());
+      const auto angles = angles_of(t);
+      kernels.store_token(shape, row(t), angles.data(), angles.data() + shape.head_dim / 2,
+                          queries.back().data());
+    }
+  }
+  [[nodiscard]] CacheRow row(std::int64_t position) const { return {blocks.data(), 1, position}; }
+  [[nodiscard]] std::vector<float> angles_of(std::int64_t position) const {
+    std::vector<float> values;
+    for (const bool cosine : {true, false}) {
+      for (std::int64_t d = 0; d < shape.head_dim / 2; ++d) {
+        const double angle = 0.3 * static_cast<double>(position * (d + 1));
+        values.push_back(static_cast<float>(cosine ? std::cos(angle) : std::sin(angle)));
+      }
+    }
+    return values;
+  }
+  /// Head `head` of the concatenated query, key and value heads, rotated in double.
+  [[nodiscard]] std::vector<double> rotated(std::int64_t position, std::int64_t head) const {
+    const auto angles = angles_of(position);
+    const auto half = shape.head_dim / 2;
+    const float* x = qkv[as_size(position)].data() + head * shape.head_dim;
+    std::vector<double> y(as_size(shape.head_dim));
+    for (std::int64_t d = 0; d < half; ++d) {
+      const double c = static_cast<double>(angles[as_size(d)]);
+      const double s = static_cast<double>(angles[as_size(half + d)]);
+      const double low = static_cast<double>(x[d]);
+      const double high = static_cast<double>(x[d + half]);
+      y[as_size(d)] = low * c - high * s;
+      y[as_size(d + half)] = high * c + low * s;
+    }
+    return y;
+  }
+  [[nodiscard]] std::vector<double> attended(std::int64_t position, std::int64_t head) const {
+    const auto kv = head / (shape.heads / shape.key_value_heads);
+    const auto query = rotated(position, head);
+    std::vector<double> out(as_size(shape.head_dim));
+    double sum = 0;
+    for (std::int64_t t = 0; t <= position; ++t) {
+      const auto key = rotated(t, shape.heads + kv);
+      double score = 0;
+      for (std::size_t d = 0; d < key.size(); ++d) score += query[d] * key[d];
+      const double e = std::exp(score / std::sqrt(static_cast<double>(shape.head_dim)));
+      sum += e;
+      const float* value =
+          qkv[as_size(t)].data() + (shape.heads + shape.key_value_heads + kv) * shape.head_dim;
+      for (std::size_t d = 0; d < out.size(); ++d) out[d] += e * static_cast<double>(value[d]);
+    }
+    for (auto& value : out) value /= sum;
+    return out;
+  }
+};
+
+void expect_attention(const CacheShape& shape, std::int64_t tokens, const DecodeKernels& kernels) {
+  const Sequence sequence(shape, tokens, kernels);
+  std::vector<float> out(as_size(shape.heads * shape.head_dim));
+  std::vector<float> scratch(as_size(attention_scratch(shape, tokens)));
+  for (std::int64_t t = 0; t < tokens; t += t < 20 ? 1 : 13) {
+    kernels.attend(shape, sequence.row(t), sequence.queries[as_size(t)].data(), out.data(),
+                   scratch.data());
+    for (std::int64_t h = 0; h < shape.heads; ++h) {
+      const auto expected = sequence.attended(t, h);
+      for (std::size_t d = 0; d < expected.size(); ++d) {
+        ASSERT_NEAR(static_cast<double>(out[as_size(h * shape.head_dim) + d]), expected[d], 1e-5)
+            << kernels.target << ": head " << h << ", position " << t;
+      }
+    }
+  }
+}
+
+TEST(DecodeKernels, attention_matches_double_reference) {
+  for (const auto* kernels : {&baseline_decode_kernels(), avx2_decode_kernels()}) {
+    if (kernels == nullptr) continue;
+    expect_attention({.heads = 4, .key_value_heads = 2, .head_dim = 32, .layers = 2}, 150,
+                     *kernels);
+    expect_attention({.heads = 7, .key_value_heads = 1, .head_dim = 10, .layers = 2}, 40, *kernels);
+    expect_attention({.heads = 3, .key_value_heads = 3, .head_dim = 64, .layers = 2}, 33, *kernels);
+    expect_attention({.heads = 12, .key_value_heads = 2, .head_dim = 6, .layers = 2}, 17, *kernels);
+  }
+}
+
+TEST(DecodeKernels, exponentials_are_close_to_the_exact_ones_at_any_length) {
+  for (const std::int64_t count : {1L, 7L, 64L, 65L, 200L, 512L}) {
+    auto logits = random_values(count, 3);
+    for (auto& logit : logits) logit *= 20;
+    std::vector<float> e(as_size(count));
+    std::vector<float> chunks(as_size((count + exp_chunk - 1) / exp_chunk));
+    const auto sum =
+        decode_kernels().exponentials(logits.data(), count, 0.5F, e.data(), chunks.data());
+    double total = 0;
+    for (std::size_t i = 0; i < e.size(); ++i) {
+      const double depth = double{logits[i] * 0.5F} - double{sum.top};
+      const double exact = std::exp(depth);
+      total += exact;
+      // The depth itself is rounded to fp32.
+      EXPECT_NEAR(double{e[i]}, exact, (1e-6 - 1.2e-7 * depth) * exact + 1e-30);
+    }
+    EXPECT_NEAR(sum.sum, total, 1e-6 * total);
+  }
+}
+
+TEST(DecodeKernels, targets_agree_on_rows) {
+  const std::int64_t width = 45;
+  const auto x = random_values(2 * width, 1);
+  const auto w = random_values(width, 2);
+  std::vector<float> norm(as_size(width));
+  std::vector<float> gated(as_size(width));
+  baseline_decode_kernels().rms_norm(x.data(), w.data(), 1e-6F, 1, width, norm.data());
+  baseline_decode_kernels().swiglu(x.data(), 1, width, gated.data());
+  double squares = 0;
+  for (std::size_t i = 0; i < as_size(width); ++i) squares += double{x[i]} * double{x[i]};
+  const double scale = 1 / std::sqrt(squares / static_cast<double>(width) + 1e-6);
+  for (std::size_t i = 0; i < as_size(width); ++i) {
+    EXPECT_NEAR(double{norm[i]}, double{x[i]} * scale * double{w[i]}, 1e-5);
+    const double gate = double{x[i]};
+    EXPECT_NEAR(double{gated[i]}, gate / (1 + std::exp(-gate)) * double{x[as_size(width) + i]},
+                1e-5);
+  }
+  if (avx2_decode_kernels() == nullptr) GTEST_SKIP() << "no AVX2 here";
+  std::vector<float> fast(as_size(width));
+  avx2_decode_kernels()->rms_norm(x.data(), w.data(), 1e-6F, 1, width, fast.data());
+  for (std::size_t i = 0; i < fast.size(); ++i) EXPECT_NEAR(fast[i], norm[i], 1e-5F);
+  avx2_decode_kernels()->swiglu(x.data(), 1, width, fast.data());
+  for (std::size_t i = 0; i < fast.size(); ++i) EXPECT_NEAR(fast[i], gated[i], 1e-5F);
+}
+
+}  // namespace
+}  // namespace physarum::model
