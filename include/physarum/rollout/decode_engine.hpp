@@ -20,6 +20,7 @@ namespace physarum::rollout {
 
 /// What an engine may hold at a time.
 struct EngineLimits {
+  std::int64_t context_tokens = 2048;     ///< prompt and answer of one sequence
   std::int64_t sequences = 512;           ///< running together
   std::int64_t prefill_tokens = 1024;     ///< prompt tokens read in one step
   std::int64_t kv_cache_bytes = 1 << 30;  ///< keys and values; taken when first needed
@@ -69,7 +70,8 @@ struct EngineStatistics {
 /// requests come, and whether keys and values were computed in decoding or by reading again.
 class DecodeEngine {
  public:
-  /// `seed`: of sampling. The engine has no weights yet.
+  /// `seed`: of sampling. The engine has no weights yet. Throws UserError if the cache cannot hold
+  /// one sequence of context_tokens.
   DecodeEngine(const model::ModelConfig& config, const EngineLimits& limits, std::uint64_t seed);
   ~DecodeEngine();
   DecodeEngine(const DecodeEngine&) = delete;
@@ -84,7 +86,7 @@ class DecodeEngine {
   /// Invalid before the first set_weights().
   [[nodiscard]] base::WeightVersion version() const;
 
-  /// Longest answer to a prompt of this length under these limits; 0: there is no room for one.
+  /// Most tokens that an answer to a prompt of this length may have; 0: there is no room for one.
   [[nodiscard]] std::int64_t response_room(std::int64_t prompt_tokens,
                                            const sample::SamplingOptions& sampling) const;
   /// Queues a request, whose response_room() is at least 1. Works on requests in the order in which

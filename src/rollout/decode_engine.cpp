@@ -1,0 +1,93 @@
+#include "physarum/rollout/decode_engine.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "physarum/base/contracts.hpp"
+#include "physarum/base/deadline.hpp"
+
+#include "decode_engine_impl.hpp"
+
+namespace physarum::rollout {
+
+DecodeEngine::Impl::Impl(const model::ModelConfig& config, const EngineLimits& limits,
+                         std::uint64_t seed)
+    : config_(config),
+      limits_(limits),
+      stream_(seed, base::StreamKind::sampling),
+      weights_(config),
+      decoder_(config, limits.context_tokens),
+      pool_(decoder_.cache_shape().block_floats(), limits.kv_cache_bytes),
+      sampler_(config.vocab_size) {
+  base::expects(limits.sequences >= 1 && limits.prefill_tokens >= 1, "an engine without room");
+  // A prompt and its first answer may both hold a part of one block.
+  const auto needed = blocks_for(limits.context_tokens) + 1;
+  if (pool_.capacity() < needed) {
+    const auto bytes = needed * pool_.block_floats() * static_cast<std::int64_t>(sizeof(float));
+    throw base::UserError("keys and values of one sequence take " + std::to_string(bytes) +
+                              " bytes, more than there are",
+                          "--kv-cache-bytes", "give more, or a smaller --rollout-max-context-len");
+  }
+}
+
+void DecodeEngine::Impl::set_weights(const weights::Image& image, PauseGenerationMode mode) {
+  const base::Stopwatch watch;
+  weights_.load(image);
+  switch (mode) {
+    case PauseGenerationMode::abort:
+      abort_running();
+      break;
+    case PauseGenerationMode::retract:
+      retract();
+      break;
+    case PauseGenerationMode::in_place:
+      retract_unread();
+      break;
+  }
+  ++statistics_.weight_swaps;
+  statistics_.swap_s += watch.seconds();
+}
+
+std::int64_t DecodeEngine::Impl::response_room(std::int64_t prompt_tokens,
+                                               const sample::SamplingOptions& sampling) const {
+  const auto context = std::min(limits_.context_tokens, sampling.max_context_tokens);
+  const auto room = std::min(sampling.max_response_tokens, context - prompt_tokens);
+  return prompt_tokens < 1 ? 0 : std::max<std::int64_t>(room, 0);
+}
+
+void DecodeEngine::Impl::add(GenerateRequest request) {
+  const auto room =
+      response_room(static_cast<std::int64_t>(request.prompt.size()), request.sampling);
+  base::expects(room >= 1, "a prompt that leaves no room for an answer");
+  base::expects(request.n_samples >= 1 && request.first_sample.valid(), "a request for no answers");
+  unfinished_ += request.n_samples;
+  groups_.push_back(make_group(std::move(request), room));
+}
+
+std::int64_t DecodeEngine::Impl::free_sequences() const {
+  return blocked_ ? 0 : std::max<std::int64_t>(limits_.sequences - unfinished_, 0);
+}
+
+DecodeEngine::DecodeEngine(const model::ModelConfig& config, const EngineLimits& limits,
+                           std::uint64_t seed)
+    : impl_(std::make_unique<Impl>(config, limits, seed)) {}
+DecodeEngine::~DecodeEngine() = default;
+DecodeEngine::DecodeEngine(DecodeEngine&&) noexcept = default;
+DecodeEngine& DecodeEngine::operator=(DecodeEngine&&) noexcept = default;
+
+void DecodeEngine::set_weights(const weights::Image& image, PauseGenerationMode mode) {
+  impl_->set_weights(image, mode);
+}
+base::WeightVersion DecodeEngine::version() const { return impl_->version(); }
+std::int64_t DecodeEngine::response_room(std::int64_t prompt_tokens,
+                                         const sample::SamplingOptions& sampling) const {
+  return impl_->response_room(prompt_tokens, sampling);
+}
+void DecodeEngine::add(GenerateRequest request) { impl_->add(std::move(request)); }
+std::vector<Generated> DecodeEngine::step() { return impl_->step(); }
+void DecodeEngine::clear() { impl_->clear(); }
+std::int64_t DecodeEngine::unfinished() const { return impl_->unfinished(); }
+std::int64_t DecodeEngine::free_sequences() const { return impl_->free_sequences(); }
+const EngineStatistics& DecodeEngine::statistics() const { return impl_->statistics(); }
+
+}  // namespace physarum::rollout

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "physarum/base/philox.hpp"
+
+#include "physarum/rollout/decode_engine.hpp"
+
+#include "block_pool.hpp"
+#include "decoder.hpp"
+#include "engine_weights.hpp"
+#include "sampler.hpp"
+#include "sequence.hpp"
+
+namespace physarum::rollout {
+
+class DecodeEngine::Impl {
+ public:
+  Impl(const model::ModelConfig& config, const EngineLimits& limits, std::uint64_t seed);
+
+  void set_weights(const weights::Image& image, PauseGenerationMode mode);
+  [[nodiscard]] base::WeightVersion version() const { return weights_.version(); }
+  [[nodiscard]] std::int64_t response_room(std::int64_t prompt_tokens,
+                                           const sample::SamplingOptions& sampling) const;
+  void add(GenerateRequest request);
+  [[nodiscard]] std::vector<Generated> step();
+  void clear();
+  [[nodiscard]] std::int64_t unfinished() const { return unfinished_; }
+  [[nodiscard]] std::int64_t free_sequences() const;
+  [[nodiscard]] const EngineStatistics& statistics() const { return statistics_; }
+
+ private:
+  /// Whose next token comes from a wanted row: one answer, or (null) all answers of the group that
+  /// have none yet.
+  struct Draw {
+    AnswerGroup* group;
+    Answer* answer;
+  };
+
+  // admission.cpp
+  void admit();
+  [[nodiscard]] bool admit(AnswerGroup& group, Answer& answer);
+  void join(AnswerGroup& group, Answer& answer);
+  void leave(AnswerGroup& group, Answer& answer);
+  void drop_blocks(AnswerGroup& group);
+  [[nodiscard]] std::int64_t own_blocks(const AnswerGroup& group, const Answer& answer) const;
+  void retract();
+  void retract_unread();
+  void abort_running();
+
+  // step.cpp
+  void plan_rows();
+  void plan_prompt(AnswerGroup& group);
+  void plan_answer(AnswerGroup& group, Answer& answer);
+  void add_rows(AnswerGroup& group, const Answer& answer, std::vector<float*>& blocks,
+                std::int64_t first, std::int64_t count);
+  [[nodiscard]] std::int64_t prefill_budget(std::int64_t wanted);
+  void draw_tokens();
+  void draw(const Draw& draw, const float* logits);
+  void draw_next(AnswerGroup& group, Answer& answer, const float* logits);
+  void end(AnswerGroup& group, Answer& answer, Ending ending);
+  void remove_ended_groups();
+
+  model::ModelConfig config_;
+  EngineLimits limits_;
+  base::RandomStream stream_;
+  EngineWeights weights_;
+  Decoder decoder_;
+  BlockPool pool_;
+  Sampler sampler_;
+  std::vector<std::unique_ptr<AnswerGroup>> groups_;  ///< in the order in which they came
+  std::int64_t unfinished_ = 0;
+  std::int64_t running_ = 0;
+  bool blocked_ = false;  ///< an answer found no room in the last step
+  std::vector<Generated> ended_;
+  // Of the step that is being made.
+  std::vector<TokenRow> rows_;
+  std::vector<std::int64_t> wanted_;
+  std::vector<Draw> draws_;
+  std::int64_t prefill_left_ = 0;
+  EngineStatistics statistics_;
+};
+
+}  // namespace physarum::rollout

@@ -1,0 +1,145 @@
+// One step: rows of prompts and of answers, one forward pass, one token for every answer that is
+// up to date.
+
+#include <algorithm>
+
+#include "physarum/base/contracts.hpp"
+
+#include "decode_engine_impl.hpp"
+
+namespace physarum::rollout {
+
+namespace {
+/// Rows whose logits are computed together: bounds the memory of large vocabularies.
+constexpr std::int64_t logit_rows = 96;
+}  // namespace
+
+std::vector<Generated> DecodeEngine::Impl::step() {
+  base::expects(version().valid(), "the engine has no weights yet");
+  const base::Stopwatch watch;
+  admit();
+  plan_rows();
+  if (!rows_.empty()) {
+    decoder_.forward(weights_, rows_, wanted_);
+    draw_tokens();
+  }
+  remove_ended_groups();
+  ++statistics_.steps;
+  statistics_.busy_s += watch.seconds();
+  return std::move(ended_);
+}
+
+void DecodeEngine::Impl::plan_rows() {
+  rows_.clear();
+  wanted_.clear();
+  draws_.clear();
+  prefill_left_ = limits_.prefill_tokens;
+  for (auto& group : groups_) {
+    if (!group->started) break;  // none of the later ones has started either
+    if (!group->prompt_is_read()) {
+      plan_prompt(*group);
+      continue;
+    }
+    for (auto& answer : group->answers) {
+      if (answer.state == Answer::State::running) plan_answer(*group, answer);
+    }
+  }
+}
+
+std::int64_t DecodeEngine::Impl::prefill_budget(std::int64_t wanted) {
+  const auto granted = std::min(wanted, prefill_left_);
+  prefill_left_ -= granted;
+  statistics_.prompt_tokens += granted;
+  return granted;
+}
+
+void DecodeEngine::Impl::plan_prompt(AnswerGroup& group) {
+  const auto count = prefill_budget(group.prompt_tokens() - group.cached);
+  add_rows(group, group.answers.front(), group.blocks, group.cached, count);
+  group.cached += count;
+  if (!group.prompt_is_read()) return;
+  const bool first_tokens =
+      std::any_of(group.answers.begin(), group.answers.end(), [](const Answer& answer) {
+        return answer.state != Answer::State::ended && answer.result.response.empty();
+      });
+  if (!first_tokens) return;
+  wanted_.push_back(static_cast<std::int64_t>(rows_.size()) - 1);
+  draws_.push_back({&group, nullptr});
+}
+
+void DecodeEngine::Impl::plan_answer(AnswerGroup& group, Answer& answer) {
+  if (!answer.joined) join(group, answer);
+  const auto behind = group.tokens(answer) - answer.cached;
+  // One token behind is the normal case; more are there after weights have changed.
+  const auto count = behind == 1 ? 1 : prefill_budget(behind);
+  add_rows(group, answer, answer.blocks, answer.cached, count);
+  answer.cached += count;
+  if (count < behind) return;
+  wanted_.push_back(static_cast<std::int64_t>(rows_.size()) - 1);
+  draws_.push_back({&group, &answer});
+}
+
+void DecodeEngine::Impl::add_rows(AnswerGroup& group, const Answer& answer,
+                                  std::vector<float*>& blocks, std::int64_t first,
+                                  std::int64_t count) {
+  while (static_cast<std::int64_t>(blocks.size()) < blocks_for(first + count)) {
+    blocks.push_back(pool_.take());
+  }
+  for (std::int64_t position = first; position < first + count; ++position) {
+    rows_.push_back({group.token(answer, position), position, blocks.data()});
+  }
+}
+
+void DecodeEngine::Impl::draw_tokens() {
+  const auto count = static_cast<std::int64_t>(wanted_.size());
+  for (std::int64_t first = 0; first < count; first += logit_rows) {
+    const auto rows = std::min(logit_rows, count - first);
+    const float* logits = decoder_.logits(weights_, first, rows);
+    for (std::int64_t i = 0; i < rows; ++i) {
+      draw(draws_[static_cast<std::size_t>(first + i)], logits + i * config_.vocab_size);
+    }
+  }
+}
+
+void DecodeEngine::Impl::draw(const Draw& draw, const float* logits) {
+  if (draw.answer != nullptr) return draw_next(*draw.group, *draw.answer, logits);
+  for (auto& answer : draw.group->answers) {
+    if (answer.state != Answer::State::ended && answer.result.response.empty()) {
+      draw_next(*draw.group, answer, logits);
+    }
+  }
+}
+
+void DecodeEngine::Impl::draw_next(AnswerGroup& group, Answer& answer, const float* logits) {
+  auto& result = answer.result;
+  const auto& sampling = group.request.sampling;
+  const auto position = static_cast<std::uint32_t>(result.response.size());
+  const auto drawn = sampler_.draw(
+      logits, sampling, stream_.uniform(static_cast<std::uint64_t>(result.id.value()), position));
+  if (drawn.token < 0) return end(group, answer, Ending::failed);
+  result.response.push_back(drawn.token);
+  result.log_probs.push_back(drawn.log_prob);
+  if (result.versions.empty() || result.versions.back().version != version()) {
+    result.versions.push_back({version(), 0});
+  }
+  ++result.versions.back().tokens;
+  ++statistics_.generated_tokens;
+  const auto& stops = sampling.stop_token_ids;
+  if (std::find(stops.begin(), stops.end(), drawn.token) != stops.end()) {
+    end(group, answer, Ending::stopped);
+  } else if (static_cast<std::int64_t>(result.response.size()) == answer.most_tokens) {
+    end(group, answer, Ending::truncated);
+  }
+}
+
+void DecodeEngine::Impl::end(AnswerGroup& group, Answer& answer, Ending ending) {
+  leave(group, answer);
+  answer.state = Answer::State::ended;
+  answer.result.ending = ending;
+  answer.result.seconds = group.age.seconds();
+  ended_.push_back(std::move(answer.result));
+  --group.unfinished;
+  --unfinished_;
+}
+
+}  // namespace physarum::rollout

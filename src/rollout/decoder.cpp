@@ -1,0 +1,143 @@
+#include "decoder.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "physarum/base/contracts.hpp"
+
+namespace physarum::rollout {
+
+namespace {
+/// Rows that pass the feed-forward part together: few enough for its wide rows to stay in the
+/// second cache, enough to make up for reading the weights.
+constexpr std::int64_t feed_forward_rows = 96;
+}  // namespace
+
+Decoder::Decoder(const model::ModelConfig& config, std::int64_t context_tokens)
+    : config_(config),
+      shape_{.heads = config.num_attention_heads,
+             .key_value_heads = config.num_key_value_heads,
+             .head_dim = config.head_dim,
+             .layers = config.num_hidden_layers},
+      rope_(config),
+      epsilon_(static_cast<float>(config.rms_norm_eps)),
+      gate_up_(feed_forward_rows * 2 * config.intermediate_size),
+      inner_(feed_forward_rows * config.intermediate_size),
+      scratch_(model::attention_scratch(shape_, context_tokens)) {
+  rope_.reserve(context_tokens);
+}
+
+void Decoder::embed(const EngineWeights& weights, std::span<const TokenRow> rows) {
+  const auto count = static_cast<std::int64_t>(rows.size());
+  residual_.reserve(count * config_.hidden_size);
+  normed_.reserve(count * config_.hidden_size);
+  qkv_.reserve(count * config_.attention_width());
+  attended_.reserve(count * config_.query_width());
+  float* to = residual_.data();
+  for (const auto& row : rows) {
+    base::expects(row.position < rope_.positions(), "a position beyond the context");
+    to = std::copy_n(weights.embedding(row.token), config_.hidden_size, to);
+  }
+}
+
+void Decoder::project(const LayerWeights& layer, std::int64_t count) {
+  model::decode_kernels().rms_norm(residual_.data(), layer.input_norm.data(), epsilon_, count,
+                                   config_.hidden_size, normed_.data());
+  model::multiply_packed(
+      {normed_.data(), count, config_.hidden_size}, layer.query_key_value,
+      {qkv_.data(), config_.attention_width()}, model::Update::replace,
+      config_.query_key_value_bias ? layer.query_key_value_bias.data() : nullptr);
+}
+
+void Decoder::store(std::span<const TokenRow> rows, std::int64_t layer) {
+  const auto half = config_.head_dim / 2;
+  float* qkv = qkv_.data();
+  for (const auto& row : rows) {
+    model::decode_kernels().store_token(shape_, {row.blocks, layer, row.position},
+                                        rope_.cosines().data() + row.position * half,
+                                        rope_.sines().data() + row.position * half, qkv);
+    qkv += config_.attention_width();
+  }
+}
+
+void Decoder::attend(const TokenRow& row, std::int64_t layer, std::int64_t from, std::int64_t to) {
+  model::decode_kernels().attend(shape_, {row.blocks, layer, row.position},
+                                 qkv_.data() + from * config_.attention_width(),
+                                 attended_.data() + to * config_.query_width(), scratch_.data());
+}
+
+void Decoder::add_attention(const LayerWeights& layer, std::int64_t count) {
+  const auto hidden = config_.hidden_size;
+  if (config_.output_bias) {
+    for (std::int64_t row = 0; row < count; ++row) {
+      float* residual = residual_.data() + row * hidden;
+      for (std::int64_t i = 0; i < hidden; ++i) residual[i] += layer.output_bias.data()[i];
+    }
+  }
+  model::multiply_packed({attended_.data(), count, config_.query_width()}, layer.output,
+                         {residual_.data(), hidden}, model::Update::add);
+}
+
+void Decoder::add_feed_forward(const LayerWeights& layer, std::int64_t count) {
+  const auto hidden = config_.hidden_size;
+  const auto inner = config_.intermediate_size;
+  for (std::int64_t first = 0; first < count; first += feed_forward_rows) {
+    const auto rows = std::min(feed_forward_rows, count - first);
+    float* residual = residual_.data() + first * hidden;
+    model::decode_kernels().rms_norm(residual, layer.attention_norm.data(), epsilon_, rows, hidden,
+                                     normed_.data());
+    model::multiply_packed({normed_.data(), rows, hidden}, layer.gate_up,
+                           {gate_up_.data(), 2 * inner});
+    model::decode_kernels().swiglu(gate_up_.data(), rows, inner, inner_.data());
+    model::multiply_packed({inner_.data(), rows, inner}, layer.down, {residual, hidden},
+                           model::Update::add);
+  }
+}
+
+void Decoder::keep(std::span<const std::int64_t> wanted) {
+  const auto hidden = config_.hidden_size;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    std::memmove(residual_.data() + static_cast<std::int64_t>(i) * hidden,
+                 residual_.data() + wanted[i] * hidden,
+                 static_cast<std::size_t>(hidden) * sizeof(float));
+  }
+}
+
+void Decoder::forward(const EngineWeights& weights, std::span<const TokenRow> rows,
+                      std::span<const std::int64_t> wanted) {
+  const auto count = static_cast<std::int64_t>(rows.size());
+  embed(weights, rows);
+  const auto last = config_.num_hidden_layers - 1;
+  for (std::int64_t l = 0; l <= last; ++l) {
+    const auto& layer = weights.layer(l);
+    project(layer, count);
+    // All rows' keys come first: a prompt's rows see one another.
+    store(rows, l);
+    if (l == last) break;
+    for (std::int64_t row = 0; row < count; ++row) {
+      attend(rows[static_cast<std::size_t>(row)], l, row, row);
+    }
+    add_attention(layer, count);
+    add_feed_forward(layer, count);
+  }
+  // From here on only the rows matter whose logits are wanted.
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    attend(rows[static_cast<std::size_t>(wanted[i])], last, wanted[i],
+           static_cast<std::int64_t>(i));
+  }
+  keep(wanted);
+  add_attention(weights.layer(last), static_cast<std::int64_t>(wanted.size()));
+  add_feed_forward(weights.layer(last), static_cast<std::int64_t>(wanted.size()));
+}
+
+const float* Decoder::logits(const EngineWeights& weights, std::int64_t first, std::int64_t count) {
+  const auto hidden = config_.hidden_size;
+  logits_.reserve(count * config_.vocab_size);
+  model::decode_kernels().rms_norm(residual_.data() + first * hidden, weights.final_norm(),
+                                   epsilon_, count, hidden, normed_.data());
+  model::multiply_packed({normed_.data(), count, hidden}, weights.head(),
+                         {logits_.data(), config_.vocab_size});
+  return logits_.data();
+}
+
+}  // namespace physarum::rollout

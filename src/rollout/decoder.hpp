@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "physarum/base/ids.hpp"
+
+#include "physarum/model/aligned_buffer.hpp"
+#include "physarum/model/config.hpp"
+#include "physarum/model/decode_kernels.hpp"
+#include "physarum/model/rope_table.hpp"
+
+#include "engine_weights.hpp"
+
+namespace physarum::rollout {
+
+/// One token to compute. Its sequence's blocks reach at least to its position; keys and values of
+/// all earlier positions are in them or are computed in the same call.
+struct TokenRow {
+  base::TokenId token;
+  std::int64_t position;
+  float* const* blocks;
+};
+
+/// The forward pass over rows of any sequences. A row's result depends on its sequence alone.
+class Decoder {
+ public:
+  /// Positions are below `context_tokens`.
+  Decoder(const model::ModelConfig& config, std::int64_t context_tokens);
+
+  [[nodiscard]] const model::CacheShape& cache_shape() const { return shape_; }
+
+  /// Computes rows and stores their keys and values. `wanted`: rising indices of the rows whose
+  /// logits will be asked for.
+  void forward(const EngineWeights& weights, std::span<const TokenRow> rows,
+               std::span<const std::int64_t> wanted);
+  /// Logits [count, vocab_size] of the wanted rows first, first + 1 ...; they hold until the next
+  /// call.
+  [[nodiscard]] const float* logits(const EngineWeights& weights, std::int64_t first,
+                                    std::int64_t count);
+
+ private:
+  void embed(const EngineWeights& weights, std::span<const TokenRow> rows);
+  void project(const LayerWeights& layer, std::int64_t count);
+  void store(std::span<const TokenRow> rows, std::int64_t layer);
+  void attend(const TokenRow& row, std::int64_t layer, std::int64_t from, std::int64_t to);
+  void add_attention(const LayerWeights& layer, std::int64_t count);
+  void add_feed_forward(const LayerWeights& layer, std::int64_t count);
+  /// Moves the residuals of the wanted rows to the front.
+  void keep(std::span<const std::int64_t> wanted);
+
+  model::ModelConfig config_;
+  model::CacheShape shape_;
+  model::RopeTable rope_;
+  float epsilon_;
+  model::AlignedBuffer residual_;  ///< [rows, hidden]
+  model::AlignedBuffer normed_;    ///< [rows, hidden]
+  model::AlignedBuffer qkv_;       ///< [rows, attention_width]
+  model::AlignedBuffer attended_;  ///< [rows, query_width]
+  model::AlignedBuffer gate_up_;   ///< [feed_forward_rows, 2 intermediate]
+  model::AlignedBuffer inner_;     ///< [feed_forward_rows, intermediate]
+  model::AlignedBuffer logits_;
+  model::AlignedBuffer scratch_;
+};
+
+}  // namespace physarum::rollout

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "physarum/weights/image.hpp"
+
+#include "physarum/model/aligned_buffer.hpp"
+#include "physarum/model/config.hpp"
+#include "physarum/model/gemm.hpp"
+#include "physarum/model/parameter_layout.hpp"
+
+namespace physarum::rollout {
+
+/// One block's weights in fp32; matrices with the same input are one. Biases are empty if the model
+/// has none.
+struct LayerWeights {
+  model::AlignedBuffer input_norm;
+  model::PackedMatrix query_key_value;
+  model::AlignedBuffer query_key_value_bias;
+  model::PackedMatrix output;
+  model::AlignedBuffer output_bias;
+  model::AlignedBuffer attention_norm;
+  model::PackedMatrix gate_up;
+  model::PackedMatrix down;
+};
+
+/// A model's weights as the engine multiplies by them. Loading takes no memory after the first
+/// time.
+class EngineWeights {
+ public:
+  explicit EngineWeights(const model::ModelConfig& config);
+
+  /// Contract: the image has the catalogue of tensor_specs(config) and a version.
+  void load(const weights::Image& image);
+
+  [[nodiscard]] base::WeightVersion version() const { return version_; }
+  [[nodiscard]] const LayerWeights& layer(std::int64_t index) const {
+    return layers_[static_cast<std::size_t>(index)];
+  }
+  /// [hidden]
+  [[nodiscard]] const float* embedding(base::TokenId token) const;
+  [[nodiscard]] const float* final_norm() const { return final_norm_.data(); }
+  [[nodiscard]] const model::PackedMatrix& head() const { return head_; }
+
+ private:
+  [[nodiscard]] const float* read(const weights::Image& image, std::int64_t offset,
+                                  std::int64_t count);
+  void copy(const weights::Image& image, std::int64_t offset, model::AlignedBuffer& to,
+            std::int64_t first, std::int64_t count);
+  void pack(const weights::Image& image, std::int64_t offset, model::PackedMatrix& to,
+            std::int64_t first, std::int64_t rows);
+  void load_layer(const weights::Image& image, const model::LayerOffsets& at, LayerWeights& layer);
+
+  model::ModelConfig config_;
+  model::ModelOffsets offsets_;
+  std::vector<LayerWeights> layers_;
+  model::AlignedBuffer embedding_;
+  model::AlignedBuffer final_norm_;
+  model::PackedMatrix head_;
+  model::AlignedBuffer scratch_;
+  base::WeightVersion version_;
+};
+
+}  // namespace physarum::rollout

@@ -1,0 +1,100 @@
+#include "sampler.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "physarum/model/decode_kernels.hpp"
+
+namespace physarum::rollout {
+
+namespace {
+constexpr auto chunk = model::exp_chunk;
+
+std::size_t as_size(std::int64_t value) { return static_cast<std::size_t>(value); }
+}  // namespace
+
+Sampler::Sampler(std::int64_t vocab_size)
+    : vocab_size_(vocab_size),
+      exponentials_(as_size(vocab_size)),
+      chunk_sums_(as_size((vocab_size + chunk - 1) / chunk)),
+      candidates_(as_size(vocab_size)) {}
+
+DrawnToken Sampler::draw(const float* logits, const sample::SamplingOptions& options,
+                         double uniform) {
+  const bool greedy = options.temperature == 0;
+  const float scale = greedy ? 1.0F : static_cast<float>(1.0 / options.temperature);
+  const auto sums = model::decode_kernels().exponentials(logits, vocab_size_, scale,
+                                                         exponentials_.data(), chunk_sums_.data());
+  if (!std::isfinite(sums.top) || !std::isfinite(sums.sum)) return {};
+  const bool all = (options.top_k < 0 || options.top_k >= vocab_size_) && options.top_p >= 1;
+  DrawnToken drawn;
+  drawn.token = greedy ? likeliest(logits)
+                : all  ? draw_from_all(uniform * sums.sum)
+                       : draw_from_likeliest(options, uniform);
+  const float log_sum = sums.top + static_cast<float>(std::log(sums.sum));
+  // Rounding may lift the log of nearly 1 above 0.
+  drawn.log_prob = std::min(0.0F, logits[drawn.token] * scale - log_sum);
+  return drawn;
+}
+
+base::TokenId Sampler::likeliest(const float* logits) const {
+  return static_cast<base::TokenId>(std::max_element(logits, logits + vocab_size_) - logits);
+}
+
+base::TokenId Sampler::draw_from_all(double target) const {
+  double mass = 0;
+  std::size_t c = 0;
+  for (; c + 1 < chunk_sums_.size(); ++c) {
+    const double next = mass + static_cast<double>(chunk_sums_[c]);
+    if (next > target) break;
+    mass = next;
+  }
+  const auto end = std::min(as_size(vocab_size_), (c + 1) * as_size(chunk));
+  auto drawn = end - 1;
+  for (std::size_t i = c * as_size(chunk); i < end; ++i) {
+    if (exponentials_[i] <= 0.0F) continue;
+    // The chunk's sum was added up in another order, so the last token with mass is taken even if
+    // the target is a rounding error behind it.
+    drawn = i;
+    mass += static_cast<double>(exponentials_[i]);
+    if (mass > target) break;
+  }
+  return static_cast<base::TokenId>(drawn);
+}
+
+base::TokenId Sampler::draw_from_likeliest(const sample::SamplingOptions& options, double uniform) {
+  const auto mass_of = [&](base::TokenId id) {
+    return static_cast<double>(exponentials_[static_cast<std::size_t>(id)]);
+  };
+  const auto likelier = [&](base::TokenId a, base::TokenId b) {
+    return mass_of(a) != mass_of(b) ? mass_of(a) > mass_of(b) : a < b;
+  };
+  const auto rarer = [&](base::TokenId a, base::TokenId b) { return likelier(b, a); };
+  std::iota(candidates_.begin(), candidates_.end(), 0);
+  auto end = candidates_.end();
+  if (options.top_k >= 1 && options.top_k < vocab_size_) {
+    end = candidates_.begin() + options.top_k;
+    std::nth_element(candidates_.begin(), end, candidates_.end(), likelier);
+  }
+  double total = 0;
+  for (auto id = candidates_.begin(); id != end; ++id) total += mass_of(*id);
+  const double enough =
+      options.top_p < 1 ? options.top_p * total : std::numeric_limits<double>::infinity();
+  // Heads of the heap go to its end: the likeliest token comes last, the next before it ...
+  std::make_heap(candidates_.begin(), end, rarer);
+  auto kept = end;
+  double mass = 0;
+  do {
+    std::pop_heap(candidates_.begin(), kept, rarer);
+    --kept;
+    mass += mass_of(*kept);
+  } while (kept != candidates_.begin() && mass < enough);
+  double target = uniform * mass;
+  auto drawn = end - 1;
+  while (drawn != kept && mass_of(*drawn) <= target) target -= mass_of(*drawn--);
+  return *drawn;
+}
+
+}  // namespace physarum::rollout

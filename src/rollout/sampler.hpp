@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "physarum/base/ids.hpp"
+
+#include "physarum/sample/sampling_options.hpp"
+
+namespace physarum::rollout {
+
+struct DrawnToken {
+  base::TokenId token = -1;  ///< -1: the logits are not finite, nothing can be drawn
+  float log_prob = 0;
+};
+
+/// Draws tokens from logits by inverting the cumulative distribution at one uniform number. The
+/// order of the tokens is that of the vocabulary; with top-k or top-p it is from the likeliest down
+/// (equals by id).
+class Sampler {
+ public:
+  explicit Sampler(std::int64_t vocab_size);
+
+  /// `uniform` in [0, 1). With temperature 0 the likeliest token, the first of equals. top-k keeps
+  /// that many likeliest tokens; then top-p keeps the fewest likeliest of them that have at least
+  /// that share of their mass. log_prob: see Generated::log_probs.
+  [[nodiscard]] DrawnToken draw(const float* logits, const sample::SamplingOptions& options,
+                                double uniform);
+
+ private:
+  [[nodiscard]] base::TokenId likeliest(const float* logits) const;
+  [[nodiscard]] base::TokenId draw_from_all(double target) const;
+  [[nodiscard]] base::TokenId draw_from_likeliest(const sample::SamplingOptions& options,
+                                                  double uniform);
+  std::int64_t vocab_size_;
+  std::vector<float> exponentials_;
+  std::vector<float> chunk_sums_;
+  std::vector<base::TokenId> candidates_;
+};
+
+}  // namespace physarum::rollout

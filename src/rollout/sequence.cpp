@@ -1,0 +1,45 @@
+#include "sequence.hpp"
+
+#include <algorithm>
+
+#include "physarum/model/decode_kernels.hpp"
+
+namespace physarum::rollout {
+
+std::int64_t positions_needed(std::int64_t prompt_tokens, std::int64_t most_tokens) {
+  return prompt_tokens + most_tokens - 1;
+}
+
+std::int64_t blocks_for(std::int64_t positions) {
+  return (positions + model::cache_block_tokens - 1) / model::cache_block_tokens;
+}
+
+std::int64_t AnswerGroup::full_blocks() const {
+  return prompt_tokens() / model::cache_block_tokens;
+}
+
+base::TokenId AnswerGroup::token(const Answer& answer, std::int64_t position) const {
+  const auto prompt = prompt_tokens();
+  return position < prompt ? request.prompt[static_cast<std::size_t>(position)]
+                           : answer.result.response[static_cast<std::size_t>(position - prompt)];
+}
+
+std::unique_ptr<AnswerGroup> make_group(GenerateRequest request, std::int64_t most_tokens) {
+  auto group = std::make_unique<AnswerGroup>();
+  group->request = std::move(request);
+  group->unfinished = group->request.n_samples;
+  group->answers.resize(static_cast<std::size_t>(group->unfinished));
+  const auto blocks = blocks_for(positions_needed(group->prompt_tokens(), most_tokens));
+  for (std::size_t i = 0; i < group->answers.size(); ++i) {
+    auto& answer = group->answers[i];
+    answer.result.id =
+        base::SampleId(group->request.first_sample.value() + static_cast<std::int64_t>(i));
+    answer.most_tokens = most_tokens;
+    answer.result.response.reserve(static_cast<std::size_t>(most_tokens));
+    answer.result.log_probs.reserve(static_cast<std::size_t>(most_tokens));
+    answer.blocks.reserve(static_cast<std::size_t>(blocks));
+  }
+  return group;
+}
+
+}  // namespace physarum::rollout

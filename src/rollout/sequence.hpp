@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "physarum/base/deadline.hpp"
+
+#include "physarum/rollout/decode_engine.hpp"
+
+namespace physarum::rollout {
+
+/// One answer on its way.
+struct Answer {
+  enum class State {
+    waiting,  ///< for room; it may have its first token already
+    running,
+    ended,
+  };
+  Generated result;
+  State state = State::waiting;
+  std::int64_t most_tokens = 0;  ///< of the response
+  /// Blocks of the prompt that are full belong to the prompt; the others are this answer's own.
+  std::vector<float*> blocks;
+  std::int64_t reserved = 0;  ///< own blocks
+  std::int64_t cached = 0;    ///< positions whose keys and values are valid
+  bool joined = false;        ///< has the prompt's keys and values
+};
+
+/// A request: a prompt and its answers.
+struct AnswerGroup {
+  GenerateRequest request;
+  std::vector<Answer> answers;
+  bool started = false;  ///< has room for the prompt and at least one answer
+  base::Stopwatch age;   ///< since then
+  std::vector<float*> blocks;
+  std::int64_t reserved = 0;
+  std::int64_t cached = 0;
+  std::int64_t unfinished = 0;
+
+  [[nodiscard]] std::int64_t prompt_tokens() const {
+    return static_cast<std::int64_t>(request.prompt.size());
+  }
+  [[nodiscard]] bool prompt_is_read() const { return cached == prompt_tokens(); }
+  /// Blocks that hold prompt tokens only.
+  [[nodiscard]] std::int64_t full_blocks() const;
+  [[nodiscard]] base::TokenId token(const Answer& answer, std::int64_t position) const;
+  /// Tokens of prompt and response.
+  [[nodiscard]] std::int64_t tokens(const Answer& answer) const {
+    return prompt_tokens() + static_cast<std::int64_t>(answer.result.response.size());
+  }
+};
+
+/// Most positions that can come to be cached: all but the last token, which is never read.
+[[nodiscard]] std::int64_t positions_needed(std::int64_t prompt_tokens, std::int64_t most_tokens);
+[[nodiscard]] std::int64_t blocks_for(std::int64_t positions);
+
+/// A new group whose answers have all memory that they will need for tokens.
+[[nodiscard]] std::unique_ptr<AnswerGroup> make_group(GenerateRequest request,
+                                                      std::int64_t most_tokens);
+
+}  // namespace physarum::rollout

@@ -1,0 +1,300 @@
+#include "physarum/rollout/decode_engine.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "physarum/base/contracts.hpp"
+#include "physarum/base/error.hpp"
+
+#include "physarum/model/transformer.hpp"
+
+#include "rollout/engine_fixture.hpp"
+
+namespace physarum::rollout {
+namespace {
+
+constexpr std::uint64_t seed = 17;
+
+class Engine : public testing::Test {
+ protected:
+  DecodeEngine make_engine(const EngineLimits& limits = small_limits(),
+                           std::uint64_t sampling_seed = seed) {
+    DecodeEngine engine(config_, limits, sampling_seed);
+    engine.set_weights(image_, PauseGenerationMode::retract);
+    return engine;
+  }
+  /// Every request in an engine of its own.
+  Answers alone(const std::vector<GenerateRequest>& requests) {
+    Answers all;
+    for (const auto& request : requests) {
+      auto engine = make_engine();
+      engine.add(request);
+      all.merge(run_to_end(engine));
+    }
+    return all;
+  }
+
+  model::ModelConfig config_ = small_config();
+  weights::Image image_ = random_image(config_, 5, 3);
+};
+
+/// Bits, not closeness.
+void expect_same(const Answers& a, const Answers& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (const auto& [id, answer] : a) {
+    const auto other = b.find(id);
+    ASSERT_NE(other, b.end());
+    EXPECT_EQ(answer.response, other->second.response) << "sample " << id;
+    EXPECT_EQ(answer.log_probs, other->second.log_probs) << "sample " << id;
+    EXPECT_EQ(answer.ending, other->second.ending) << "sample " << id;
+  }
+}
+
+std::vector<GenerateRequest> requests_of(std::int64_t count, std::int64_t n_samples) {
+  std::vector<GenerateRequest> requests;
+  for (std::int64_t i = 0; i < count; ++i) requests.push_back(request_of(i, n_samples));
+  return requests;
+}
+
+TEST_F(Engine, ends_answers_by_stop_token_or_limit) {
+  auto engine = make_engine();
+  for (const auto& request : requests_of(10, 3)) engine.add(request);
+  const auto answers = run_to_end(engine);
+  ASSERT_EQ(answers.size(), 30U);
+  int stopped = 0;
+  for (const auto& [id, answer] : answers) {
+    ASSERT_FALSE(answer.response.empty());
+    const auto stop = std::find(answer.response.begin(), answer.response.end(), 69);
+    if (answer.ending == Ending::stopped) {
+      ++stopped;
+      EXPECT_EQ(stop, answer.response.end() - 1);
+    } else {
+      EXPECT_EQ(answer.ending, Ending::truncated);
+      EXPECT_EQ(answer.response.size(), 40U);
+      EXPECT_EQ(stop, answer.response.end());
+    }
+    EXPECT_EQ(answer.log_probs.size(), answer.response.size());
+    ASSERT_EQ(answer.versions.size(), 1U);
+    EXPECT_EQ(answer.versions[0].version, base::WeightVersion(3));
+    EXPECT_EQ(answer.versions[0].tokens, static_cast<std::int64_t>(answer.response.size()));
+  }
+  EXPECT_GT(stopped, 0);
+  EXPECT_LT(stopped, 30);
+}
+
+TEST_F(Engine, an_answer_has_the_same_bits_in_every_batch) {
+  const auto requests = requests_of(12, 3);
+  const auto expected = alone(requests);
+  for (const std::int64_t sequences : {1L, 2L, 7L, 64L}) {
+    auto limits = small_limits();
+    limits.sequences = sequences;
+    auto engine = make_engine(limits);
+    for (const auto& request : requests) engine.add(request);
+    expect_same(run_to_end(engine), expected);
+  }
+}
+
+TEST_F(Engine, an_answer_has_the_same_bits_whenever_it_joins) {
+  auto requests = requests_of(12, 2);
+  const auto expected = alone(requests);
+  std::reverse(requests.begin(), requests.end());
+  auto engine = make_engine();
+  Answers answers;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    engine.add(requests[i]);
+    for (std::size_t step = 0; step < i % 4; ++step) collect(engine, answers);
+  }
+  answers.merge(run_to_end(engine));
+  expect_same(answers, expected);
+}
+
+TEST_F(Engine, an_answer_has_the_same_bits_with_and_without_siblings) {
+  const auto together = alone({request_of(2, 5)});
+  std::vector<GenerateRequest> single;
+  for (std::int64_t i = 0; i < 5; ++i) {
+    single.push_back(request_of(2, 1));
+    single.back().first_sample = base::SampleId(200 + i);
+  }
+  expect_same(together, alone(single));
+}
+
+TEST_F(Engine, an_answer_has_the_same_bits_when_prompts_are_read_in_pieces) {
+  const auto requests = requests_of(8, 2);
+  auto limits = small_limits();
+  limits.prefill_tokens = 3;
+  auto engine = make_engine(limits);
+  for (const auto& request : requests) engine.add(request);
+  expect_same(run_to_end(engine), alone(requests));
+}
+
+TEST_F(Engine, an_answer_has_the_same_bits_when_it_is_read_again) {
+  const auto requests = requests_of(8, 3);
+  auto engine = make_engine();
+  for (const auto& request : requests) engine.add(request);
+  Answers answers;
+  for (int i = 0; engine.unfinished() > 0; ++i) {
+    collect(engine, answers);
+    if (i % 5 == 2) engine.set_weights(image_, PauseGenerationMode::retract);
+  }
+  expect_same(answers, alone(requests));
+}
+
+TEST_F(Engine, an_answer_has_the_same_bits_when_memory_is_short) {
+  const auto requests = requests_of(10, 3);
+  auto limits = small_limits();
+  limits.kv_cache_bytes = 11 * 16 * (8 + 8) * 2 * 2 * 4;  // eleven blocks
+  auto engine = make_engine(limits);
+  for (const auto& request : requests) engine.add(request);
+  Answers answers;
+  bool was_full = false;
+  while (engine.unfinished() > 0) {
+    collect(engine, answers);
+    was_full = was_full || engine.free_sequences() == 0;
+  }
+  EXPECT_TRUE(was_full);
+  EXPECT_EQ(engine.free_sequences(), limits.sequences);
+  expect_same(answers, alone(requests));
+}
+
+TEST_F(Engine, seed_and_sample_id_decide_what_is_drawn) {
+  auto other = request_of(1, 1);
+  other.first_sample = base::SampleId(7777);
+  const auto first = alone({request_of(1, 1)});
+  const auto renamed = alone({other});
+  EXPECT_NE(first.at(100).response, renamed.at(7777).response);
+  auto engine = make_engine(small_limits(), seed + 1);
+  engine.add(request_of(1, 1));
+  EXPECT_NE(first.at(100).response, run_to_end(engine).at(100).response);
+}
+
+TEST_F(Engine, log_probs_are_those_of_the_trainer) {
+  auto sampling = sampling_of();
+  sampling.temperature = 0.8;
+  const auto request = request_of(3, 4, sampling);
+  const auto answers = alone({request});
+  model::PackedBatch batch;
+  std::vector<float> log_probs;
+  for (const auto& [id, answer] : answers) {
+    auto tokens = request.prompt;
+    tokens.insert(tokens.end(), answer.response.begin(), answer.response.end());
+    batch.append(tokens, static_cast<std::int64_t>(request.prompt.size()));
+    log_probs.insert(log_probs.end(), answer.log_probs.begin(), answer.log_probs.end());
+  }
+  model::ParameterStore store(config_, model::Gradients::none);
+  image_.copy_to(store.values());
+  model::Transformer transformer(config_, store);
+  const auto scores = transformer.forward(batch, {.temperature = 0.8});
+  ASSERT_EQ(scores.log_probs.size(), log_probs.size());
+  for (std::size_t i = 0; i < log_probs.size(); ++i) {
+    EXPECT_NEAR(scores.log_probs[i], log_probs[i], 1e-4F);
+  }
+}
+
+TEST_F(Engine, greedy_tokens_are_the_likeliest_of_the_trainer) {
+  auto sampling = sampling_of(20);
+  sampling.temperature = 0;
+  const auto request = request_of(4, 1, sampling);
+  const auto answer = alone({request}).at(400);
+  auto tokens = request.prompt;
+  tokens.insert(tokens.end(), answer.response.begin(), answer.response.end());
+  model::PackedBatch batch;
+  batch.append(tokens, 1);
+  model::ParameterStore store(config_, model::Gradients::none);
+  image_.copy_to(store.values());
+  model::Transformer transformer(config_, store);
+  const auto logits = transformer.logits(batch);
+  for (std::size_t i = 0; i < answer.response.size(); ++i) {
+    const auto row =
+        logits.begin() + static_cast<std::ptrdiff_t>((request.prompt.size() + i - 1) * 70);
+    EXPECT_EQ(std::max_element(row, row + 70) - row, answer.response[i]);
+  }
+}
+
+TEST_F(Engine, respects_each_limit) {
+  auto sampling = sampling_of(4);
+  sampling.stop_token_ids.clear();
+  for (const auto& [id, answer] : alone({request_of(1, 2, sampling)})) {
+    EXPECT_EQ(answer.response.size(), 4U);
+  }
+  sampling = sampling_of(1);
+  for (const auto& [id, answer] : alone({request_of(1, 2, sampling)})) {
+    EXPECT_EQ(answer.response.size(), 1U);
+  }
+  sampling = sampling_of(100);
+  sampling.stop_token_ids.clear();
+  sampling.max_context_tokens = 30;
+  const auto request = request_of(2, 1, sampling);
+  EXPECT_EQ(alone({request}).at(200).response.size(), 30 - request.prompt.size());
+  sampling.max_context_tokens = 1000;
+  sampling.max_response_tokens = 1000;
+  EXPECT_EQ(alone({request_of(2, 1, sampling)}).at(200).response.size(),
+            128 - request.prompt.size());
+}
+
+TEST_F(Engine, says_how_much_room_a_prompt_leaves) {
+  const auto engine = make_engine();
+  EXPECT_EQ(engine.response_room(10, sampling_of(40)), 40);
+  EXPECT_EQ(engine.response_room(100, sampling_of(40)), 28);
+  EXPECT_EQ(engine.response_room(128, sampling_of(40)), 0);
+  EXPECT_EQ(engine.response_room(500, sampling_of(40)), 0);
+  EXPECT_EQ(engine.response_room(0, sampling_of(40)), 0);
+}
+
+TEST_F(Engine, refuses_prompts_that_do_not_fit) {
+  auto engine = make_engine();
+  auto request = request_of(0, 1);
+  request.prompt = random_prompt(128, 1);
+  EXPECT_THROW(engine.add(request), base::ContractViolation);
+}
+
+TEST_F(Engine, refuses_a_cache_that_holds_no_sequence) {
+  auto limits = small_limits();
+  limits.kv_cache_bytes = 1000;
+  EXPECT_THROW(DecodeEngine(config_, limits, seed), base::UserError);
+}
+
+TEST_F(Engine, does_not_step_without_weights) {
+  DecodeEngine engine(config_, small_limits(), seed);
+  EXPECT_FALSE(engine.version().valid());
+  engine.add(request_of(0, 1));
+  EXPECT_THROW((void)engine.step(), base::ContractViolation);
+}
+
+TEST_F(Engine, reads_a_prompt_once_for_all_its_answers) {
+  auto engine = make_engine();
+  const auto request = request_of(5, 8);
+  engine.add(request);
+  const auto answers = run_to_end(engine);
+  std::int64_t tokens = 0;
+  for (const auto& [id, answer] : answers) {
+    tokens += static_cast<std::int64_t>(answer.response.size());
+  }
+  EXPECT_EQ(engine.statistics().prompt_tokens, static_cast<std::int64_t>(request.prompt.size()));
+  EXPECT_EQ(engine.statistics().generated_tokens, tokens);
+}
+
+TEST_F(Engine, clear_gives_everything_up) {
+  auto engine = make_engine();
+  for (const auto& request : requests_of(5, 2)) engine.add(request);
+  for (int i = 0; i < 3; ++i) (void)engine.step();
+  engine.clear();
+  EXPECT_EQ(engine.unfinished(), 0);
+  EXPECT_TRUE(engine.step().empty());
+  const auto requests = requests_of(5, 2);
+  for (const auto& request : requests) engine.add(request);
+  expect_same(run_to_end(engine), alone(requests));
+}
+
+TEST_F(Engine, logits_that_are_not_finite_fail_the_answer) {
+  const auto at = image_.catalogue().find("model.norm.weight");
+  ASSERT_TRUE(at.has_value());
+  for (auto& byte : image_.tensor(*at)) byte = std::byte{0xFF};
+  auto engine = make_engine();
+  engine.add(request_of(1, 2));
+  for (const auto& [id, answer] : run_to_end(engine)) EXPECT_EQ(answer.ending, Ending::failed);
+}
+
+}  // namespace
+}  // namespace physarum::rollout

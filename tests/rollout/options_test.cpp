@@ -1,0 +1,89 @@
+#include "physarum/rollout/options.hpp"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "physarum/base/error.hpp"
+
+#include "rollout/engine_fixture.hpp"
+
+namespace physarum::rollout {
+namespace {
+
+RolloutOptions read(const std::vector<std::string>& arguments) {
+  RolloutOptions options;
+  base::OptionTable table;
+  declare_options(table, options);
+  EXPECT_TRUE(base::read_arguments(arguments, table).empty());
+  options.validate();
+  return options;
+}
+
+TEST(RolloutOptions, training_flags_reach_the_leases) {
+  const auto config = small_config();
+  const auto sampling =
+      read({"--rollout-temperature", "0.7", "--rollout-top-p", "0.9", "--rollout-top-k", "12",
+            "--rollout-max-response-len", "30", "--rollout-max-context-len", "100",
+            "--rollout-stop-token-ids", "5,3"})
+          .training_sampling(config);
+  EXPECT_EQ(sampling.temperature, 0.7);
+  EXPECT_EQ(sampling.top_p, 0.9);
+  EXPECT_EQ(sampling.top_k, 12);
+  EXPECT_EQ(sampling.max_response_tokens, 30);
+  EXPECT_EQ(sampling.max_context_tokens, 100);
+  EXPECT_EQ(sampling.stop_token_ids, (std::vector<base::TokenId>{3, 5, 69}));
+}
+
+TEST(RolloutOptions, limits_default_to_what_the_model_can) {
+  const auto config = small_config();
+  const auto options = read({});
+  const auto sampling = options.training_sampling(config);
+  EXPECT_EQ(sampling.max_context_tokens, 128);
+  EXPECT_EQ(sampling.max_response_tokens, 127);
+  EXPECT_EQ(options.prompt_tokens(config), 127);
+  EXPECT_EQ(read({"--rollout-max-prompt-len", "9"}).prompt_tokens(config), 9);
+}
+
+TEST(RolloutOptions, evaluation_flags_win_over_training_flags) {
+  const auto config = small_config();
+  const auto same = read({"--rollout-temperature", "0.7"}).evaluation_sampling(config);
+  EXPECT_EQ(same.temperature, 0.7);
+  const auto other = read({"--eval-temperature", "0", "--eval-top-p", "0.5", "--eval-top-k", "3",
+                           "--eval-max-response-len", "8"})
+                         .evaluation_sampling(config);
+  EXPECT_EQ(other.temperature, 0);
+  EXPECT_EQ(other.top_p, 0.5);
+  EXPECT_EQ(other.top_k, 3);
+  EXPECT_EQ(other.max_response_tokens, 8);
+}
+
+TEST(RolloutOptions, engine_flags_are_read) {
+  const auto options = read({"--sglang-server-concurrency", "33", "--sglang-chunked-prefill-size",
+                             "44", "--kv-cache-bytes", "55", "--rollout-seed", "66",
+                             "--pause-generation-mode", "in_place"});
+  EXPECT_EQ(options.concurrency, 33);
+  EXPECT_EQ(options.prefill_tokens, 44);
+  EXPECT_EQ(options.kv_cache_bytes, 55);
+  EXPECT_EQ(options.seed, 66);
+  EXPECT_EQ(options.pause_generation_mode, PauseGenerationMode::in_place);
+}
+
+TEST(RolloutOptions, nonsense_is_a_user_error) {
+  EXPECT_THROW(read({"--rollout-temperature", "0"}), base::UserError);
+  EXPECT_THROW(read({"--rollout-top-p", "0"}), base::UserError);
+  EXPECT_THROW(read({"--rollout-top-k", "0"}), base::UserError);
+  EXPECT_THROW(read({"--eval-top-k", "0"}), base::UserError);
+}
+
+TEST(RolloutOptions, what_does_not_fit_the_model_is_a_user_error) {
+  const auto config = small_config();
+  EXPECT_THROW(read({"--rollout-max-context-len", "129"}).validate(config), base::UserError);
+  EXPECT_THROW(read({"--rollout-max-prompt-len", "128"}).validate(config), base::UserError);
+  EXPECT_THROW(read({"--rollout-stop-token-ids", "70"}).validate(config), base::UserError);
+  EXPECT_NO_THROW(read({"--rollout-max-context-len", "128"}).validate(config));
+}
+
+}  // namespace
+}  // namespace physarum::rollout
