@@ -48,7 +48,8 @@ inline void token_scores(const ScoreShape& shape, const float* logits, float* lo
     const ExpSums sums = exp_sums(logits, shape.vocab, scale, top);
     const float log_depth = std::log(sums.exponentials);
     log_sums[row] = top + log_depth;
-    log_probs[row] = logits[shape.targets[row]] * scale - log_sums[row];
+    // In this order nothing is lost when all logits are large.
+    log_probs[row] = (logits[shape.targets[row]] * scale - top) - log_depth;
     // -sum p log p with log p = (z - top) - log_depth.
     if (entropies != nullptr) entropies[row] = log_depth - sums.weighted / sums.exponentials;
   }
