@@ -85,7 +85,8 @@ sample::Prompt ArithmeticEnvironment::make(std::int64_t index) const {
     const std::uint64_t problem = stream.below(parts_[part].count(), item, draw);
     if (!parts_[part].is_held_out(problem)) return prompt_of({part, problem}, index);
   }
-  base::contract_failed("ensures", "some draw is no held-out problem", {});
+  base::contract_failed("ensures", "some draw is no held-out problem",
+                        base::SourceLocation::current());
 }
 
 sample::Prompt ArithmeticEnvironment::held_out(std::int64_t index) const {
