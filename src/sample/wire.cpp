@@ -169,7 +169,6 @@ void write(ByteWriter& out, const SampleGroup& group) {
 }
 
 SampleGroup read_sample_group(ByteReader& in) {
-  constexpr std::size_t least_sample_bytes = 100;
   SampleGroup group;
   group.id = in.get<GroupId>();
   group.prompt = in.get<PromptId>();

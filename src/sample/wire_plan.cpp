@@ -89,7 +89,6 @@ std::vector<MicroBatches> read_ranks(ByteReader& in, std::int64_t samples) {
 }  // namespace
 
 BatchPlan read_batch_plan(ByteReader& in) {
-  constexpr std::size_t least_summary_bytes = 80;
   BatchPlan plan;
   plan.step = in.get<std::int64_t>();
   const std::size_t samples = read_count(in, least_summary_bytes);

@@ -57,6 +57,12 @@ TEST(Wire, returns_what_was_written) {
   EXPECT_EQ(decode_plan(encode(make_plan())), make_plan());
 }
 
+TEST(Wire, the_least_sizes_are_no_larger_than_empty_values) {
+  EXPECT_LE(least_lease_bytes, encode(Lease()).size());
+  EXPECT_LE(least_sample_bytes, encode(Sample()).size());
+  EXPECT_LE(least_summary_bytes, encode(SampleSummary()).size());
+}
+
 TEST(Wire, a_group_that_breaks_an_invariant_is_malformed) {
   auto group = testing::make_group(5, 4);
   group.samples[2].mask.pop_back();

@@ -3,8 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
-#include <string>
+#include <vector>
 
 #include "physarum/base/deadline.hpp"
 #include "physarum/base/metrics.hpp"
@@ -31,7 +30,8 @@ struct TrainerSeat {
 /// all groups that need exactly it have been generated.
 class BatchClient {
  public:
-  BatchClient(Transport& transport, WorldRank head, TrainerSeat seat);
+  /// `buffers`: all buffer ranks, first the head, which decides.
+  BatchClient(Transport& transport, std::vector<WorldRank> buffers, TrainerSeat seat);
 
   /// Asks for the batch of `step`, ahead of take() if wanted. Does not wait; asking twice for the
   /// same step is one question; one question may be open at a time.
@@ -54,15 +54,18 @@ class BatchClient {
 
  private:
   bool receive(const Envelope& envelope);
-  void accept_plan(const Envelope& envelope);
-  void accept_samples(const Envelope& envelope);
+  void accept_plan(sample::BatchPlan plan);
+  void accept_samples(std::vector<sample::Sample> samples);
+  void ask_owners();
+  [[nodiscard]] sample::Batch complete();
+  [[nodiscard]] WorldRank head() const { return buffers_.front(); }
   Transport& transport_;
-  WorldRank head_;
+  std::vector<WorldRank> buffers_;
   TrainerSeat seat_;
-  std::optional<std::int64_t> asked_;
-  std::optional<sample::BatchPlan> plan_;
-  std::set<base::SampleId> missing_;
-  std::map<base::SampleId, sample::Sample> samples_;
+  std::optional<std::int64_t> asked_;                                ///< step of the open question
+  std::optional<sample::BatchPlan> plan_;                            ///< its answer
+  std::map<base::SampleId, std::optional<sample::Sample>> samples_;  ///< this rank's, as they come
+  std::int64_t missing_ = 0;
   std::int64_t malformed_ = 0;
 };
 

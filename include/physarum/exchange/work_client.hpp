@@ -19,8 +19,8 @@ using base::WeightVersion;
 /// it, from its role loop.
 class WorkClient {
  public:
-  /// `head` is the buffer rank that decides (world rank 0).
-  WorkClient(Transport& transport, WorldRank head);
+  /// `buffers`: all buffer ranks, first the head, which decides.
+  WorkClient(Transport& transport, std::vector<WorldRank> buffers);
 
   /// One turn: receives, and asks for work if no question is open or more room has come since.
   /// `free_samples`: how many further samples this engine can decode now (0 is fine: it still
@@ -49,8 +49,9 @@ class WorkClient {
  private:
   void receive(const Envelope& envelope);
   void ask(std::int64_t free_samples, WeightVersion current);
+  void end();
   Transport& transport_;
-  WorldRank head_;
+  std::vector<WorldRank> buffers_;
   std::optional<std::int64_t> asked_free_;  ///< room stated in the open question
   std::int64_t replies_ = 0;                ///< answers seen so far
   std::vector<sample::Lease> fresh_;

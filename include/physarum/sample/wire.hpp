@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+
 #include "physarum/base/bytes.hpp"
 
 #include "physarum/sample/batch.hpp"
@@ -17,6 +19,11 @@ void write(base::ByteWriter& out, const Sample& sample);
 void write(base::ByteWriter& out, const SampleGroup& group);
 void write(base::ByteWriter& out, const SampleSummary& summary);
 void write(base::ByteWriter& out, const BatchPlan& plan);
+
+/// Every encoding of these has at least so many bytes: bounds a count before memory is taken.
+inline constexpr std::size_t least_lease_bytes = 100;
+inline constexpr std::size_t least_sample_bytes = 100;
+inline constexpr std::size_t least_summary_bytes = 70;
 
 [[nodiscard]] SamplingOptions read_sampling_options(base::ByteReader& in);
 [[nodiscard]] Prompt read_prompt(base::ByteReader& in);

@@ -1,0 +1,209 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "physarum/base/metrics.hpp"
+
+#include "physarum/sample/batch.hpp"
+#include "physarum/sample/lease.hpp"
+#include "physarum/sample/sample_group.hpp"
+
+#include "physarum/exchange/transport.hpp"
+
+/// What travels between engines, trainers and buffer ranks. Every message has its kind, an encoding
+/// and a decoding that throws base::MalformedBytes. docs/formats/messages.md describes the
+/// protocol.
+namespace physarum::exchange {
+
+using base::GroupId;
+using base::LeaseId;
+using base::SampleId;
+using base::WeightVersion;
+
+using ByteView = std::span<const std::byte>;
+
+/// Engine to head. Parked there until there is work, a newer version or the end.
+struct WorkRequest {
+  static constexpr MessageKind kind = MessageKind::work_request;
+  std::int64_t free_samples = 0;
+  std::int64_t replies_seen = 0;  ///< a request that crossed a reply is void: another one follows
+  WeightVersion known;            ///< newest version that the engine was told of
+  WeightVersion current;          ///< version of its weights
+};
+
+enum class RunState : std::uint8_t { going, over };
+
+struct WorkReply {
+  static constexpr MessageKind kind = MessageKind::work_reply;
+  std::vector<sample::Lease> leases;
+  WeightVersion newest;
+  RunState state = RunState::going;
+};
+
+struct TakeRequest {
+  static constexpr MessageKind kind = MessageKind::take_request;
+  std::int64_t step = 0;
+};
+
+struct TakeReply {
+  static constexpr MessageKind kind = MessageKind::take_reply;
+  sample::BatchPlan plan;
+};
+
+struct SampleKey {
+  GroupId group;
+  SampleId sample;
+  friend bool operator==(const SampleKey&, const SampleKey&) = default;
+};
+
+struct FetchRequest {
+  static constexpr MessageKind kind = MessageKind::fetch_request;
+  std::int64_t step = 0;
+  std::vector<SampleKey> samples;
+};
+
+struct FetchReply {
+  static constexpr MessageKind kind = MessageKind::fetch_reply;
+  std::int64_t step = 0;
+  std::vector<sample::Sample> samples;
+};
+
+struct Fetched {
+  static constexpr MessageKind kind = MessageKind::fetched;
+  std::int64_t step = 0;
+};
+
+struct Published {
+  static constexpr MessageKind kind = MessageKind::published;
+  WeightVersion version;
+};
+
+struct StepReport {
+  static constexpr MessageKind kind = MessageKind::step_report;
+  std::int64_t step = 0;
+  base::Scalars metrics;
+};
+
+struct Finish {
+  static constexpr MessageKind kind = MessageKind::finish;
+};
+
+/// The last message of its sender to the receiver.
+struct Goodbye {
+  static constexpr MessageKind kind = MessageKind::goodbye;
+};
+
+struct Delivery {
+  static constexpr MessageKind kind = MessageKind::delivery;
+  sample::SampleGroup group;
+};
+
+enum class DeliveryOutcome : std::uint8_t {
+  stored,
+  repeated,  ///< the group was there already, or is done: ignored
+  aborted,   ///< a member was given up: not stored
+};
+
+/// Owner to head: what became of a delivery.
+struct Arrival {
+  static constexpr MessageKind kind = MessageKind::arrival;
+  GroupId group;
+  LeaseId lease;
+  WorldRank engine;
+  DeliveryOutcome outcome = DeliveryOutcome::stored;
+  std::vector<sample::SampleSummary> samples;  ///< if stored
+};
+
+enum class ReleaseReason : std::uint8_t {
+  done,   ///< later deliveries of these groups are ignored
+  again,  ///< they will be delivered once more
+};
+
+struct Release {
+  static constexpr MessageKind kind = MessageKind::release;
+  ReleaseReason reason = ReleaseReason::done;
+  std::vector<GroupId> groups;
+};
+
+struct ArchiveOrder {
+  static constexpr MessageKind kind = MessageKind::archive_order;
+  std::int64_t step = 0;
+  sample::Purpose purpose = sample::Purpose::train;
+  std::string file_name;  ///< within the archive directory
+  std::vector<GroupId> groups;
+};
+
+struct ArchiveReady {
+  static constexpr MessageKind kind = MessageKind::archive_ready;
+  std::int64_t step = 0;
+};
+
+struct Shutdown {
+  static constexpr MessageKind kind = MessageKind::shutdown;
+};
+
+[[nodiscard]] Bytes encode(const WorkRequest& message);
+[[nodiscard]] Bytes encode(const WorkReply& message);
+[[nodiscard]] Bytes encode(const TakeRequest& message);
+[[nodiscard]] Bytes encode(const TakeReply& message);
+[[nodiscard]] Bytes encode(const FetchRequest& message);
+[[nodiscard]] Bytes encode(const FetchReply& message);
+[[nodiscard]] Bytes encode(const Fetched& message);
+[[nodiscard]] Bytes encode(const Published& message);
+[[nodiscard]] Bytes encode(const StepReport& message);
+[[nodiscard]] Bytes encode(const Finish& message);
+[[nodiscard]] Bytes encode(const Goodbye& message);
+[[nodiscard]] Bytes encode(const Delivery& message);
+[[nodiscard]] Bytes encode(const Arrival& message);
+[[nodiscard]] Bytes encode(const Release& message);
+[[nodiscard]] Bytes encode(const ArchiveOrder& message);
+[[nodiscard]] Bytes encode(const ArchiveReady& message);
+[[nodiscard]] Bytes encode(const Shutdown& message);
+
+/// Throws base::MalformedBytes. Defined for every message above.
+template <class M>
+[[nodiscard]] M decode(ByteView bytes);
+template <>
+WorkRequest decode<WorkRequest>(ByteView bytes);
+template <>
+WorkReply decode<WorkReply>(ByteView bytes);
+template <>
+TakeRequest decode<TakeRequest>(ByteView bytes);
+template <>
+TakeReply decode<TakeReply>(ByteView bytes);
+template <>
+FetchRequest decode<FetchRequest>(ByteView bytes);
+template <>
+FetchReply decode<FetchReply>(ByteView bytes);
+template <>
+Fetched decode<Fetched>(ByteView bytes);
+template <>
+Published decode<Published>(ByteView bytes);
+template <>
+StepReport decode<StepReport>(ByteView bytes);
+template <>
+Finish decode<Finish>(ByteView bytes);
+template <>
+Goodbye decode<Goodbye>(ByteView bytes);
+template <>
+Delivery decode<Delivery>(ByteView bytes);
+template <>
+Arrival decode<Arrival>(ByteView bytes);
+template <>
+Release decode<Release>(ByteView bytes);
+template <>
+ArchiveOrder decode<ArchiveOrder>(ByteView bytes);
+template <>
+ArchiveReady decode<ArchiveReady>(ByteView bytes);
+template <>
+Shutdown decode<Shutdown>(ByteView bytes);
+
+template <class M>
+void send(Transport& transport, WorldRank peer, const M& message) {
+  transport.send(peer, M::kind, encode(message));
+}
+
+}  // namespace physarum::exchange

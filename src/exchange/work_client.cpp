@@ -1,0 +1,84 @@
+#include "physarum/exchange/work_client.hpp"
+
+#include <string>
+#include <utility>
+
+#include "physarum/base/contracts.hpp"
+#include "physarum/base/logging.hpp"
+
+#include "physarum/exchange/messages.hpp"
+
+namespace physarum::exchange {
+
+WorkClient::WorkClient(Transport& transport, std::vector<WorldRank> buffers)
+    : transport_(transport), buffers_(std::move(buffers)) {
+  base::expects(!buffers_.empty(), "there is a head to ask");
+}
+
+bool WorkClient::poll(std::int64_t free_samples, WeightVersion current) {
+  base::expects(free_samples >= 0, "an engine's room is not negative");
+  if (finished_) return false;
+  bool received = false;
+  while (auto envelope = transport_.try_receive(Party::engine)) {
+    receive(*envelope);
+    received = true;
+  }
+  // An open question is asked again only if it has become more promising.
+  if (!finished_ && (!asked_free_ || free_samples > *asked_free_)) ask(free_samples, current);
+  return received;
+}
+
+void WorkClient::receive(const Envelope& envelope) {
+  try {
+    auto reply = decode<WorkReply>(envelope.bytes);
+    ++replies_;
+    asked_free_.reset();
+    if (!newest_.valid() || newest_ < reply.newest) newest_ = reply.newest;
+    for (auto& lease : reply.leases) {
+      held_[lease.id] = {lease.group, lease.purpose, lease.n_samples, lease.first_sample,
+                         lease.owner};
+      fresh_.push_back(std::move(lease));
+    }
+    if (reply.state == RunState::over) end();
+  } catch (const base::MalformedBytes& error) {
+    ++malformed_;
+    base::log_error("work reply of rank " + std::to_string(envelope.peer.value()) +
+                    " dropped: " + error.what());
+  }
+}
+
+/// Nothing that is in flight is wanted any more. Goodbye goes to every rank that this engine may
+/// have sent to, behind its last delivery.
+void WorkClient::end() {
+  finished_ = true;
+  held_.clear();
+  fresh_.clear();
+  for (const auto buffer : buffers_) send(transport_, buffer, Goodbye{});
+}
+
+void WorkClient::ask(std::int64_t free_samples, WeightVersion current) {
+  send(transport_, buffers_.front(), WorkRequest{free_samples, replies_, newest_, current});
+  asked_free_ = free_samples;
+}
+
+std::vector<sample::Lease> WorkClient::take_leases() { return std::exchange(fresh_, {}); }
+
+std::int64_t WorkClient::leases_in_flight() const {
+  return static_cast<std::int64_t>(held_.size());
+}
+
+void WorkClient::hand_in(const sample::SampleGroup& group) {
+  if (finished_) return;
+  check(group);
+  const auto found = held_.find(group.lease);
+  base::expects(found != held_.end(), "a group is handed in once, for a lease that was taken");
+  const auto& held = found->second;
+  base::expects(held.group == group.id && held.purpose == group.purpose &&
+                    held.n_samples == static_cast<std::int64_t>(group.samples.size()) &&
+                    held.first_sample == group.samples.front().id,
+                "a group answers its lease");
+  send(transport_, WorldRank(held.owner), Delivery{group});
+  held_.erase(found);
+}
+
+}  // namespace physarum::exchange

@@ -1,0 +1,105 @@
+#include "physarum/exchange/work_client.hpp"
+
+#include <gtest/gtest.h>
+
+#include "physarum/base/contracts.hpp"
+
+#include "physarum/exchange/loopback_transport.hpp"
+#include "physarum/exchange/messages.hpp"
+
+#include "sample/builders.hpp"
+
+namespace physarum::exchange {
+namespace {
+
+namespace st = sample::testing;
+
+/// Rank 0 is the head, rank 1 another buffer, rank 2 the engine.
+class WorkClientTest : public ::testing::Test {
+ protected:
+  std::optional<WorkRequest> next_request() {
+    const auto envelope = head_.try_receive(Party::server);
+    if (!envelope || envelope->kind != MessageKind::work_request) return {};
+    return decode<WorkRequest>(envelope->bytes);
+  }
+  void reply(const WorkReply& message) { send(head_, WorldRank(2), message); }
+
+  LoopbackNetwork network_{3};
+  Transport& head_ = network_.endpoint(0);
+  WorkClient client_{network_.endpoint(2), {WorldRank(0), WorldRank(1)}};
+};
+
+TEST_F(WorkClientTest, asks_once_and_again_when_there_is_more_room) {
+  EXPECT_FALSE(client_.poll(4, WeightVersion(1)));
+  client_.poll(4, WeightVersion(1));
+  client_.poll(3, WeightVersion(1));
+  const auto first = next_request();
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->free_samples, 4);
+  EXPECT_EQ(first->current, WeightVersion(1));
+  EXPECT_FALSE(first->known.valid());
+  EXPECT_FALSE(next_request());
+  client_.poll(6, WeightVersion(1));
+  EXPECT_EQ(next_request()->free_samples, 6);
+}
+
+TEST_F(WorkClientTest, hands_leases_on_and_groups_in_to_their_owner) {
+  client_.poll(4, WeightVersion());
+  (void)next_request();
+  const auto lease = st::make_lease();  // owner is rank 1
+  reply({{lease}, WeightVersion(7), RunState::going});
+  EXPECT_TRUE(client_.poll(0, WeightVersion()));
+  EXPECT_EQ(client_.newest_version(), WeightVersion(7));
+  ASSERT_EQ(client_.take_leases(), std::vector{lease});
+  EXPECT_TRUE(client_.take_leases().empty());
+  EXPECT_EQ(client_.leases_in_flight(), 1);
+  const auto group = st::answer(lease, 2);
+  client_.hand_in(group);
+  EXPECT_EQ(client_.leases_in_flight(), 0);
+  const auto delivery = network_.endpoint(1).try_receive(Party::server);
+  ASSERT_TRUE(delivery);
+  EXPECT_EQ(decode<Delivery>(delivery->bytes).group, group);
+  EXPECT_EQ(next_request()->replies_seen, 1);
+}
+
+TEST_F(WorkClientTest, refuses_groups_that_answer_no_lease) {
+  client_.poll(4, WeightVersion());
+  reply({{st::make_lease()}, WeightVersion(0), RunState::going});
+  client_.poll(0, WeightVersion());
+  auto group = st::answer(st::make_lease(), 2);
+  EXPECT_THROW(client_.hand_in(st::answer(st::make_lease(99), 2)), base::ContractViolation);
+  group.samples.pop_back();
+  EXPECT_THROW(client_.hand_in(group), base::ContractViolation);
+  group = st::answer(st::make_lease(), 2);
+  group.samples[0].mask.clear();
+  EXPECT_THROW(client_.hand_in(group), base::ContractViolation);
+  client_.hand_in(st::answer(st::make_lease(), 2));
+  EXPECT_THROW(client_.hand_in(st::answer(st::make_lease(), 2)), base::ContractViolation);
+}
+
+TEST_F(WorkClientTest, says_goodbye_to_every_buffer_when_it_is_over) {
+  client_.poll(4, WeightVersion());
+  (void)next_request();
+  reply({{}, WeightVersion(0), RunState::over});
+  client_.poll(4, WeightVersion());
+  EXPECT_TRUE(client_.finished());
+  for (const int buffer : {0, 1}) {
+    const auto envelope = network_.endpoint(buffer).try_receive(Party::server);
+    ASSERT_TRUE(envelope);
+    EXPECT_EQ(envelope->kind, MessageKind::goodbye);
+  }
+  client_.poll(9, WeightVersion());
+  client_.hand_in(st::answer(st::make_lease(), 2));
+  EXPECT_FALSE(head_.try_receive(Party::server));
+}
+
+TEST_F(WorkClientTest, drops_and_counts_malformed_replies) {
+  client_.poll(4, WeightVersion());
+  network_.inject(0, 2, static_cast<int>(MessageKind::work_reply), Bytes(3));
+  client_.poll(4, WeightVersion());
+  EXPECT_EQ(client_.malformed_messages(), 1);
+  EXPECT_FALSE(client_.finished());
+}
+
+}  // namespace
+}  // namespace physarum::exchange
