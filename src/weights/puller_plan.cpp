@@ -39,7 +39,8 @@ void Puller::Impl::plan(const base::Deadline& deadline) {
   // The target before the words: these are then at least as new as it.
   target_ = exactly_ ? *exactly_ : newest();
   if (target_.valid() && image_->version() == target_) return finish(PullResult::Kind::current);
-  if (!target_.valid() || target_ > newest()) return finish(PullResult::Kind::unavailable);
+  if (!target_.valid() || (exactly_ && target_ > newest()))
+    return finish(PullResult::Kind::unavailable);
   read_words(words_, deadline);
   if (plan_shards()) {
     stage_ = Stage::head;

@@ -137,18 +137,19 @@ TEST(StoreRaceFold, a_publisher_waits_for_a_fold_in_the_slot_it_needs) {
 TEST(StoreRaceEnd, an_engine_that_always_loses_says_so) {
   MemoryStore store(options_of(UpdateMode::delta, TransferType::bf16, 1), 1, density);
   Image image(store.catalogue);
-  std::int64_t version = 0;
-  store.publish(version);
+  store.publish(0);
   store.engine_access.at_flush = [&] {
-    // Each look at the store finds another full image, in both slots.
-    store.publish(version += 2);
-    store.publish(version += 2);
+    // Each look at the store finds that another full image has come.
+    const std::uint64_t base = store.buffer_access.load(0, StoreWords::base(0));
+    store.buffer_access.store(0, StoreWords::base(0), base == 1 ? 2 : 1);
   };
   EXPECT_THROW(store.pull(image), PullFailed);
   EXPECT_FALSE(image.version().valid());
+  EXPECT_FALSE(store.puller->active());
   store.engine_access.at_flush = nullptr;
+  store.publish(1);
   store.pull(image);
-  EXPECT_TRUE(store.same_as(version, image, density));
+  EXPECT_TRUE(store.same_as(1, image, density));
 }
 
 }  // namespace

@@ -27,7 +27,8 @@ struct PullResult {
   double seconds = 0;           ///< inside the puller, waiting between advance() calls excluded
 };
 
-/// A pull failed verification or lost its race in every attempt. The image has no version.
+/// A pull failed verification or lost its race in every attempt. The image has no version if any of
+/// its bytes were touched.
 class PullFailed : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
