@@ -46,8 +46,9 @@ void commit_file(FileSystem& files, const std::filesystem::path& final_path,
     files.make_directories(final_path.parent_path());
     files.remove(temporary);
   });
-  File file = File::create(temporary, comm, format);
+  File file;
   try {
+    file = File::create(temporary, comm, format);
     write(file);
     file.flush();
     file.close();

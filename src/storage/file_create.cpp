@@ -96,8 +96,13 @@ File File::create(const std::filesystem::path& path, const parallel::Communicato
                             "H5Fcreate", path.string()));
   });
   File file(std::move(impl));
-  file.set_attribute("", format_attribute, format.name);
-  file.set_attribute("", version_attribute, format.version);
+  try {
+    file.set_attribute("", format_attribute, format.name);
+    file.set_attribute("", version_attribute, format.version);
+  } catch (...) {
+    file.abandon();
+    throw;
+  }
   return file;
 }
 
@@ -126,21 +131,17 @@ void File::close() {
   impl_.reset();
 }
 
+// A shared file is emptied but never closed: on a full disk HDF5 and MPI-IO hang or crash while
+// they close it. Its memory and its descriptor go with the process.
 void File::abandon() noexcept {
   if (!impl_) return;
-  try {
-    const auto& comm = impl_->writers();
-    const bool emptied =
-        comm.rank() != 0 || ::truncate(impl_->path.c_str(), 0) == 0 || errno == ENOENT;
-    if (comm.agree(emptied)) {
-      H5Fclose(impl_->handle.detach());
-      H5Eclear2(H5E_DEFAULT);
-    } else {
-      (void)impl_->handle.detach();
-    }
-  } catch (const std::exception& error) {
-    base::log_debug(std::string("abandoned file: ") + error.what());
-    (void)impl_->handle.detach();
+  const bool emptied =
+      impl_->writers().rank() != 0 || ::truncate(impl_->path.c_str(), 0) == 0 || errno == ENOENT;
+  if (!emptied) base::log_debug("the abandoned file " + impl_->path.string() + " stays as it is");
+  const hid_t file = impl_->handle.detach();
+  if (!impl_->shared() && emptied && file != FileHandle().get()) {
+    H5Fclose(file);
+    H5Eclear2(H5E_DEFAULT);
   }
   impl_.reset();
 }

@@ -51,6 +51,9 @@ struct File::Impl {
   }
 };
 
+/// The file behind a reader, without a rehearsal in a child (rehearsal.hpp).
+[[nodiscard]] std::unique_ptr<File::Impl> open_unrehearsed(const std::filesystem::path& path);
+
 /// Does every part of the path exist, by links inside the file?
 [[nodiscard]] bool has_object(hid_t file, std::string_view name);
 

@@ -9,6 +9,7 @@
 #include "physarum/base/contracts.hpp"
 
 #include "file_impl.hpp"
+#include "rehearsal.hpp"
 
 namespace physarum::storage {
 
@@ -39,21 +40,6 @@ std::uint64_t inspect(const File::Impl& file) {
   return static_cast<std::uint64_t>(status.st_size);
 }
 
-std::unique_ptr<File::Impl> open_hdf5(const std::filesystem::path& path) {
-  start_hdf5();
-  auto impl = std::make_unique<File::Impl>();
-  impl->path = path;
-  impl->bytes = inspect(*impl);
-  auto access = make_properties(H5P_FILE_ACCESS);
-  check_status(H5Pset_file_locking(access.get(), 1, 1), "H5Pset_file_locking", path.string());
-  const hid_t opened = H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get());
-  if (opened < 0) {
-    impl->refuse("", "the file is damaged or was not finished (" + hdf5_error() + ")", write_again);
-  }
-  impl->handle = FileHandle(opened);
-  return impl;
-}
-
 void require_format(const File& file, const Format& expected) {
   const Format found = file.format();
   const std::string where = file.path().string();
@@ -72,7 +58,30 @@ void require_format(const File& file, const Format& expected) {
 }
 }  // namespace
 
-File File::open_any(const std::filesystem::path& path) { return File(open_hdf5(path)); }
+std::unique_ptr<File::Impl> open_unrehearsed(const std::filesystem::path& path) {
+  start_hdf5();
+  auto impl = std::make_unique<File::Impl>();
+  impl->path = path;
+  impl->bytes = inspect(*impl);
+  auto access = make_properties(H5P_FILE_ACCESS);
+  check_status(H5Pset_file_locking(access.get(), 1, 1), "H5Pset_file_locking", path.string());
+  const hid_t opened = H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get());
+  if (opened < 0) {
+    impl->refuse("", "the file is damaged or was not finished (" + hdf5_error() + ")", write_again);
+  }
+  impl->handle = FileHandle(opened);
+  return impl;
+}
+
+File File::open_any(const std::filesystem::path& path) {
+  File::Impl candidate;
+  candidate.path = path;
+  (void)inspect(candidate);
+  if (rehearse_reading(path) == Rehearsal::died) {
+    candidate.refuse("", "the file is damaged", write_again);
+  }
+  return File(open_unrehearsed(path));
+}
 
 File File::open_read(const std::filesystem::path& path, const Format& format) {
   File file = open_any(path);
@@ -82,8 +91,16 @@ File File::open_read(const std::filesystem::path& path, const Format& format) {
 
 File File::open_read(const std::filesystem::path& path, const Format& format,
                      const parallel::Communicator& comm) {
+  // One rank tries it; the others follow if it lives.
   File file;
-  parallel::together(comm, [&] { file = open_read(path, format); });
+  parallel::together(comm, [&] {
+    if (comm.rank() == 0) file = open_read(path, format);
+  });
+  parallel::together(comm, [&] {
+    if (comm.rank() == 0) return;
+    file = File(open_unrehearsed(path));
+    require_format(file, format);
+  });
   return file;
 }
 

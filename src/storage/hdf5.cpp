@@ -17,6 +17,12 @@ void start_hdf5() {
 }
 
 namespace {
+// Before main(), so before MPI: a library that starts after MPI_Init closes all its files inside
+// MPI_Finalize, and crashes there on a file that was abandoned.
+const bool started_before_mpi = (start_hdf5(), true);
+}  // namespace
+
+namespace {
 herr_t append_error(unsigned depth, const H5E_error2_t* error, void* text_of_caller) {
   constexpr unsigned enough = 3;
   if (depth >= enough || error->desc == nullptr) return 0;

@@ -29,7 +29,10 @@ struct Format {
 
 enum class DatasetLayout {
   contiguous,  ///< early-allocated, independent transfers; the default
-  checked,     ///< chunked with Fletcher32, collective transfers: HDF5 itself notices flipped bits
+  /// Chunked with Fletcher32: any HDF5 reader notices flipped bits. In a shared file transfers are
+  /// collective, and HDF5 1.10 then hangs the other ranks if the write of one fails (a full disk):
+  /// only for files that one rank writes, or where the deadline may end the job.
+  checked,
 };
 
 struct DatasetOptions {
@@ -86,8 +89,9 @@ class File {
   void flush();
   /// Collective when writing. The file is invalid afterwards.
   void close();
-  /// Collective when writing. After an error: empties the file on disk before closing it, because
-  /// HDF5 crashes or hangs when it closes a file on a full disk. Never throws.
+  /// This rank alone (every writer calls it). After an error: empties the file on disk, and closes
+  /// it if nobody shares it, because HDF5 hangs or crashes when it closes a shared file on a full
+  /// disk. Never throws.
   void abandon() noexcept;
 
   // ---- groups and names
@@ -176,8 +180,9 @@ class File {
 
   struct Impl;
 
- private:
   explicit File(std::unique_ptr<Impl> impl) noexcept;
+
+ private:
   void write_raw(std::string_view name, Element element, const Extent& extent,
                  std::uint64_t first_row, std::span<const std::byte> rows,
                  const DatasetOptions& options);

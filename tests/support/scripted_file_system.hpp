@@ -1,0 +1,98 @@
+#pragma once
+
+#include <cerrno>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "physarum/base/error.hpp"
+
+#include "physarum/storage/file_system.hpp"
+
+namespace physarum::test {
+
+/// The real file system, with one step that fails: tests go through all steps in turn. Every call
+/// that changes something is a step and is recorded as "rename a.tmp -> a".
+class ScriptedFileSystem final : public storage::FileSystem {
+ public:
+  /// What happens at the step that fails.
+  enum class Fault {
+    refuse,  ///< the call fails with `code` and does nothing
+    die,     ///< it and all later steps do nothing and throw: the process was killed here
+  };
+
+  /// The step with this number (from 0) fails; negative: none.
+  void fail_at(int step, Fault fault = Fault::refuse, int code = ENOSPC) {
+    failing_step_ = step;
+    fault_ = fault;
+    code_ = code;
+    next_step_ = 0;
+    steps_.clear();
+    fired_ = false;
+  }
+  /// Did the fault happen? A test that never fires it proves nothing.
+  [[nodiscard]] bool fired() const { return fired_; }
+  [[nodiscard]] const std::vector<std::string>& steps() const { return steps_; }
+  void set_free_bytes(std::uint64_t bytes) { free_bytes_ = bytes; }
+
+  void rename(const Path& from, const Path& to) override {
+    step("rename " + name(from) + " -> " + name(to), [&] { real().rename(from, to); });
+  }
+  void sync_file(const Path& path) override {
+    step("sync_file " + name(path), [&] { real().sync_file(path); });
+  }
+  void sync_directory(const Path& path) override {
+    step("sync_directory " + name(path), [&] { real().sync_directory(path); });
+  }
+  void remove(const Path& path) override {
+    step("remove " + name(path), [&] { real().remove(path); });
+  }
+  void remove_tree(const Path& path) override {
+    step("remove_tree " + name(path), [&] { real().remove_tree(path); });
+  }
+  void truncate(const Path& path, std::uint64_t bytes) override {
+    step("truncate " + name(path), [&] { real().truncate(path, bytes); });
+  }
+  void make_directories(const Path& path) override {
+    step("make_directories " + name(path), [&] { real().make_directories(path); });
+  }
+  void write_file(const Path& path, std::string_view content) override {
+    step("write_file " + name(path), [&] { real().write_file(path, content); });
+  }
+  [[nodiscard]] bool exists(const Path& path) override { return real().exists(path); }
+  [[nodiscard]] std::uint64_t file_bytes(const Path& path) override {
+    return real().file_bytes(path);
+  }
+  [[nodiscard]] std::vector<std::string> list(const Path& directory) override {
+    return real().list(directory);
+  }
+  [[nodiscard]] std::uint64_t free_bytes(const Path& directory) override {
+    return free_bytes_ > 0 ? free_bytes_ : real().free_bytes(directory);
+  }
+  [[nodiscard]] std::string read_file(const Path& path) override { return real().read_file(path); }
+
+ private:
+  static FileSystem& real() { return storage::real_file_system(); }
+  static std::string name(const Path& path) { return path.filename().string(); }
+  void step(const std::string& what, const std::function<void()>& act) {
+    const int number = next_step_++;
+    const bool fails = number == failing_step_;
+    if (fails) fired_ = true;
+    if (fails || (fired_ && fault_ == Fault::die)) {
+      throw base::WorldError(what, code_, std::strerror(code_));
+    }
+    act();
+    steps_.push_back(what);
+  }
+  int failing_step_ = -1;
+  int next_step_ = 0;
+  int code_ = ENOSPC;
+  Fault fault_ = Fault::refuse;
+  bool fired_ = false;
+  std::uint64_t free_bytes_ = 0;
+  std::vector<std::string> steps_;
+};
+
+}  // namespace physarum::test
