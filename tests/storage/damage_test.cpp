@@ -9,6 +9,7 @@
 
 #include "physarum/storage/file.hpp"
 
+#include "rehearsal.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace physarum::storage {
@@ -91,6 +92,20 @@ TEST_P(Damage, a_hole_never_passes) {
 
 INSTANTIATE_TEST_SUITE_P(Layouts, Damage,
                          testing::Values(DatasetLayout::contiguous, DatasetLayout::checked));
+
+TEST(Rehearsal, keeps_what_kills_the_library_from_the_reader) {
+  const test::TemporaryDirectory directory;
+  const auto path = directory / "a.h5";
+  write_good(path, DatasetLayout::checked);
+  EXPECT_EQ(rehearse_reading(path), Rehearsal::survived);
+  std::string bad = read_file(path);
+  bad[1080] =
+      static_cast<char>(bad[1080] ^ 1);  // a chunk's dimensions; HDF5 1.10.8 divides by zero
+  std::ofstream(path, std::ios::binary) << bad;
+  if (rehearse_reading(path) == Rehearsal::survived) GTEST_SKIP() << "this HDF5 does not crash";
+  EXPECT_EQ(outcome(path),
+            path.string() + ": the file is damaged; take another file, or write it again");
+}
 
 TEST(Digest, names_the_damaged_dataset) {
   const test::TemporaryDirectory directory;
