@@ -1,0 +1,130 @@
+#include "lease_work.hpp"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "physarum/base/contracts.hpp"
+
+namespace physarum::rollout {
+
+namespace {
+sample::SampleStatus status_of(Ending ending) {
+  switch (ending) {
+    case Ending::stopped:
+      return sample::SampleStatus::completed;
+    case Ending::truncated:
+      return sample::SampleStatus::truncated;
+    case Ending::aborted:
+      return sample::SampleStatus::aborted;
+    case Ending::failed:
+      break;
+  }
+  return sample::SampleStatus::failed;
+}
+
+/// What the verifier sees: the stop token is not part of the answer.
+std::span<const base::TokenId> text_tokens(const Generated& answer) {
+  const std::span<const base::TokenId> all(answer.response);
+  return answer.ending == Ending::stopped ? all.first(all.size() - 1) : all;
+}
+}  // namespace
+
+LeaseWork::LeaseWork(sample::Lease lease, const text::Tokenizer& tokenizer)
+    : lease_(std::move(lease)),
+      // Prompts carry the special tokens of their chat template as text.
+      prompt_(tokenizer.encode(lease_.prompt.text, text::SpecialTokens::parse)),
+      samples_(static_cast<std::size_t>(lease_.n_samples)),
+      missing_(lease_.n_samples) {}
+
+GenerateRequest LeaseWork::request(std::int64_t first, std::int64_t count) const {
+  return {.prompt = prompt_,
+          .first_sample = base::SampleId(lease_.first_sample.value() + first),
+          .n_samples = count,
+          .sampling = lease_.sampling};
+}
+
+bool LeaseWork::owns(base::SampleId id) const {
+  const auto index = id.value() - lease_.first_sample.value();
+  return index >= 0 && index < lease_.n_samples;
+}
+
+sample::Sample LeaseWork::sample_at(std::int64_t index) const {
+  sample::Sample sample;
+  sample.id = base::SampleId(lease_.first_sample.value() + index);
+  sample.group = lease_.group;
+  sample.prompt = lease_.prompt.id;
+  sample.lease = lease_.id;
+  sample.index_in_group = index;
+  sample.prompt_tokens = prompt_tokens();
+  sample.tokens = prompt_;
+  sample.label = lease_.prompt.label;
+  sample.lease_history = lease_.history;
+  sample.lease_history.push_back(lease_.id);
+  return sample;
+}
+
+void LeaseWork::store(sample::Sample sample) {
+  auto& place = samples_[static_cast<std::size_t>(sample.index_in_group)];
+  base::expects(!place.id.valid(), "an answer comes once");
+  place = std::move(sample);
+  --missing_;
+}
+
+void LeaseWork::add(Generated answer, const text::Tokenizer& tokenizer,
+                    const environment::EnvironmentRegistry& environments) {
+  auto sample = sample_at(answer.id.value() - lease_.first_sample.value());
+  sample.status = status_of(answer.ending);
+  sample.removed = sample.status == sample::SampleStatus::failed;
+  sample.response = tokenizer.decode(text_tokens(answer));
+  sample.tokens.insert(sample.tokens.end(), answer.response.begin(), answer.response.end());
+  sample.mask.assign(answer.response.size(), 1);
+  sample.log_probs = std::move(answer.log_probs);
+  sample.versions = std::move(answer.versions);
+  sample.generation_s = answer.seconds;
+  if (!sample.removed) {
+    auto verdict = environments.verify(lease_.prompt, sample.response);
+    sample.reward = verdict.reward;
+    sample.evidence = std::move(verdict.evidence);
+    verify_s_ += sample.evidence.seconds;
+  }
+  store(std::move(sample));
+}
+
+void LeaseWork::add_labels(const text::Tokenizer& tokenizer, base::TokenId end) {
+  auto label = tokenizer.encode(lease_.prompt.label, text::SpecialTokens::parse);
+  label.push_back(end);
+  const auto room = std::max<std::int64_t>(0, lease_.sampling.max_context_tokens - prompt_tokens());
+  const bool fits = static_cast<std::int64_t>(label.size()) <= room;
+  if (!fits) label.resize(static_cast<std::size_t>(room));
+  if (label.empty()) return give_up(sample::SampleStatus::failed);
+  for (std::int64_t i = 0; i < lease_.n_samples; ++i) {
+    auto sample = sample_at(i);
+    sample.status = fits ? sample::SampleStatus::completed : sample::SampleStatus::truncated;
+    sample.response = lease_.prompt.label;
+    sample.tokens.insert(sample.tokens.end(), label.begin(), label.end());
+    sample.mask.assign(label.size(), 1);
+    sample.versions.push_back({lease_.version, static_cast<std::int64_t>(label.size())});
+    store(std::move(sample));
+  }
+}
+
+void LeaseWork::give_up(sample::SampleStatus status) {
+  for (std::int64_t i = 0; i < lease_.n_samples; ++i) {
+    auto sample = sample_at(i);
+    sample.status = status;
+    sample.removed = status == sample::SampleStatus::failed;
+    store(std::move(sample));
+  }
+}
+
+sample::SampleGroup LeaseWork::take_group() {
+  base::expects(complete(), "a group is handed in whole");
+  return {.id = lease_.group,
+          .prompt = lease_.prompt.id,
+          .purpose = lease_.purpose,
+          .lease = lease_.id,
+          .samples = std::move(samples_)};
+}
+
+}  // namespace physarum::rollout

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "physarum/text/tokenizer.hpp"
+
+#include "physarum/sample/lease.hpp"
+#include "physarum/sample/sample_group.hpp"
+
+#include "physarum/environment/registry.hpp"
+
+#include "physarum/rollout/decode_engine.hpp"
+
+namespace physarum::rollout {
+
+/// A lease on its way to a complete group: turns answers of the engine into samples.
+class LeaseWork {
+ public:
+  /// Reads the prompt's tokens.
+  LeaseWork(sample::Lease lease, const text::Tokenizer& tokenizer);
+
+  [[nodiscard]] const sample::Lease& lease() const { return lease_; }
+  [[nodiscard]] std::int64_t prompt_tokens() const {
+    return static_cast<std::int64_t>(prompt_.size());
+  }
+  [[nodiscard]] bool generates() const { return lease_.purpose != sample::Purpose::supervised; }
+  /// Weights stay as they are while it is in flight.
+  [[nodiscard]] bool holds_weights() const {
+    return generates() && lease_.rule == sample::VersionRule::exactly;
+  }
+  /// Answers first, first + 1 ... of the group.
+  [[nodiscard]] GenerateRequest request(std::int64_t first, std::int64_t count) const;
+  [[nodiscard]] bool owns(base::SampleId id) const;
+
+  /// One answer is done; it was not aborted.
+  void add(Generated answer, const text::Tokenizer& tokenizer,
+           const environment::EnvironmentRegistry& environments);
+  /// The answers are the label, then `end`; what does not fit the context is cut off.
+  void add_labels(const text::Tokenizer& tokenizer, base::TokenId end);
+  /// No answer can be generated: all samples are of this status, with the prompt alone.
+  void give_up(sample::SampleStatus status);
+
+  [[nodiscard]] bool complete() const { return missing_ == 0; }
+  [[nodiscard]] sample::SampleGroup take_group();
+  /// Seconds in verifiers.
+  [[nodiscard]] double verify_s() const { return verify_s_; }
+
+ private:
+  [[nodiscard]] sample::Sample sample_at(std::int64_t index) const;
+  void store(sample::Sample sample);
+
+  sample::Lease lease_;
+  std::vector<base::TokenId> prompt_;
+  std::vector<sample::Sample> samples_;
+  std::int64_t missing_;
+  double verify_s_ = 0;
+};
+
+}  // namespace physarum::rollout

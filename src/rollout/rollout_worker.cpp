@@ -1,0 +1,208 @@
+#include "physarum/rollout/rollout_worker.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "physarum/base/contracts.hpp"
+#include "physarum/base/logging.hpp"
+
+#include "rollout_worker_impl.hpp"
+
+namespace physarum::rollout {
+
+namespace {
+RolloutOptions checked(const RolloutOptions& options, const model::ModelConfig& model) {
+  options.validate();
+  options.validate(model);
+  return options;
+}
+
+EngineLimits limits_of(const RolloutOptions& options, const model::ModelConfig& model) {
+  return {.context_tokens = options.context_tokens(model),
+          .sequences = options.concurrency,
+          .prefill_tokens = options.prefill_tokens,
+          .kv_cache_bytes = options.kv_cache_bytes};
+}
+}  // namespace
+
+RolloutWorker::Impl::Impl(const RolloutPartners& partners, const RolloutOptions& options)
+    : partners_(partners),
+      options_(checked(options, partners.model)),
+      tokenizer_(partners.tokenizer),
+      engine_(partners.model, limits_of(options_, partners.model),
+              static_cast<std::uint64_t>(options_.seed)),
+      follower_(partners.puller, partners.catalogue) {}
+
+bool RolloutWorker::Impl::advance() {
+  if (finished()) return false;
+  bool busy = poll();
+  if (finished()) {
+    engine_.clear();
+    waiting_.clear();
+    in_flight_.clear();
+    return true;
+  }
+  busy = follow_weights() || busy;
+  busy = start_waiting() || busy;
+  busy = step() || busy;
+  hand_in_complete();
+  return busy;
+}
+
+bool RolloutWorker::Impl::poll() {
+  std::int64_t room = engine_.free_sequences();
+  for (const auto& work : waiting_) room -= work.lease().n_samples;
+  const bool busy = partners_.work.poll(std::max<std::int64_t>(room, 0), engine_.version());
+  for (auto& lease : partners_.work.take_leases()) {
+    waiting_.emplace_back(std::move(lease), tokenizer_);
+  }
+  return busy;
+}
+
+bool RolloutWorker::Impl::start_waiting() {
+  bool started = false;
+  for (auto work = waiting_.begin(); work != waiting_.end();) {
+    const auto fit = fit_of(*work);
+    if (fit == Fit::later) {
+      ++work;
+      continue;
+    }
+    if (fit == Fit::now) {
+      start(std::move(*work));
+    } else {
+      // The buffer lends the group again, by the rule of then.
+      work->give_up(sample::SampleStatus::aborted);
+      hand_in(*work);
+    }
+    work = waiting_.erase(work);
+    started = true;
+  }
+  return started;
+}
+
+void RolloutWorker::Impl::start(LeaseWork work) {
+  const auto& lease = work.lease();
+  if (!work.generates()) {
+    const auto& ends = partners_.model.eos_token_ids;
+    base::expects(tokenizer_.eos() || !ends.empty(), "supervised answers need an end token");
+    work.add_labels(tokenizer_, tokenizer_.eos() ? *tokenizer_.eos() : ends.front());
+  } else if (work.prompt_tokens() == 0) {
+    fail_prompt(work, "it has no tokens");
+  } else if (work.prompt_tokens() > options_.prompt_tokens(partners_.model) ||
+             engine_.response_room(work.prompt_tokens(), lease.sampling) < 1) {
+    fail_prompt(work, "it is longer than --rollout-max-prompt-len or the context allows");
+  } else {
+    engine_.add(work.request(0, lease.n_samples));
+  }
+  in_flight_.push_back(std::move(work));
+}
+
+void RolloutWorker::Impl::fail_prompt(LeaseWork& work, std::string_view why) {
+  base::log_warning("prompt " + std::to_string(work.lease().prompt.id.value()) + " of " +
+                    std::to_string(work.prompt_tokens()) +
+                    " tokens is not answered: " + std::string(why));
+  work.give_up(sample::SampleStatus::failed);
+}
+
+bool RolloutWorker::Impl::step() {
+  // Aborted answers wait in an engine that has nothing else to do.
+  const bool answers_wait = std::any_of(in_flight_.begin(), in_flight_.end(),
+                                        [](const auto& work) { return !work.complete(); });
+  if (!answers_wait) return false;
+  std::vector<base::SampleId> aborted;
+  for (auto& answer : engine_.step()) {
+    if (answer.ending == Ending::aborted) {
+      aborted.push_back(answer.id);
+    } else {
+      take_answer(std::move(answer));
+    }
+  }
+  start_again(std::move(aborted));
+  return true;
+}
+
+LeaseWork& RolloutWorker::Impl::work_of(base::SampleId id) {
+  const auto work = std::find_if(in_flight_.begin(), in_flight_.end(),
+                                 [id](const auto& candidate) { return candidate.owns(id); });
+  base::ensures(work != in_flight_.end(), "an answer belongs to a lease in flight");
+  return *work;
+}
+
+void RolloutWorker::Impl::take_answer(Generated answer) {
+  auto& work = work_of(answer.id);
+  if (answer.ending == Ending::failed) {
+    base::log_error("the model's logits are not finite: sample " +
+                    std::to_string(answer.id.value()) + " failed");
+  }
+  work.add(std::move(answer), tokenizer_, partners_.environments);
+}
+
+/// Neighbours of a group share the reading of their prompt again.
+void RolloutWorker::Impl::start_again(std::vector<base::SampleId> aborted) {
+  std::sort(aborted.begin(), aborted.end());
+  for (std::size_t first = 0; first < aborted.size();) {
+    const auto& work = work_of(aborted[first]);
+    std::size_t end = first + 1;
+    while (end < aborted.size() && work.owns(aborted[end]) &&
+           aborted[end].value() == aborted[end - 1].value() + 1) {
+      ++end;
+    }
+    engine_.add(work.request(aborted[first].value() - work.lease().first_sample.value(),
+                             static_cast<std::int64_t>(end - first)));
+    first = end;
+  }
+}
+
+void RolloutWorker::Impl::hand_in_complete() {
+  std::erase_if(in_flight_, [this](LeaseWork& work) {
+    if (!work.complete()) return false;
+    hand_in(work);
+    return true;
+  });
+}
+
+void RolloutWorker::Impl::hand_in(LeaseWork& work) {
+  const auto group = work.take_group();
+  failed_samples_ += std::count_if(group.samples.begin(), group.samples.end(), [](const auto& s) {
+    return s.status == sample::SampleStatus::failed;
+  });
+  verify_s_ += work.verify_s();
+  ++groups_;
+  partners_.work.hand_in(group);
+}
+
+base::Scalars RolloutWorker::Impl::statistics() const {
+  const auto& engine = engine_.statistics();
+  const auto& pulls = follower_.figures();
+  const double age = std::max(age_.seconds(), 1e-9);
+  const double generated = static_cast<double>(engine.generated_tokens);
+  return {{"rollout/groups", static_cast<double>(groups_)},
+          {"rollout/generated_tokens", generated},
+          {"rollout/prompt_tokens_read", static_cast<double>(engine.prompt_tokens)},
+          {"rollout/engine_steps", static_cast<double>(engine.steps)},
+          {"rollout/tokens_per_s", generated / age},
+          {"rollout/tokens_per_busy_s", generated / std::max(engine.busy_s, 1e-9)},
+          {"rollout/busy_share", engine.busy_s / age},
+          {"rollout/verify_s", verify_s_},
+          {"rollout/failed_samples", static_cast<double>(failed_samples_)},
+          {"rollout/weight_swaps", static_cast<double>(engine.weight_swaps)},
+          {"rollout/swap_s", engine.swap_s},
+          {"rollout/pulls", static_cast<double>(pulls.pulls)},
+          {"rollout/pulled_deltas", static_cast<double>(pulls.deltas)},
+          {"rollout/pull_bytes", static_cast<double>(pulls.wire_bytes)},
+          {"rollout/pull_retries", static_cast<double>(pulls.retries)},
+          {"rollout/pull_s", pulls.pull_s}};
+}
+
+RolloutWorker::RolloutWorker(const RolloutPartners& partners, const RolloutOptions& options)
+    : impl_(std::make_unique<Impl>(partners, options)) {}
+RolloutWorker::~RolloutWorker() = default;
+RolloutWorker::RolloutWorker(RolloutWorker&&) noexcept = default;
+RolloutWorker& RolloutWorker::operator=(RolloutWorker&&) noexcept = default;
+
+bool RolloutWorker::advance() { return impl_->advance(); }
+bool RolloutWorker::finished() const { return impl_->finished(); }
+base::Scalars RolloutWorker::statistics() const { return impl_->statistics(); }
+
+}  // namespace physarum::rollout

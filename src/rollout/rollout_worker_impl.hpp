@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "physarum/base/deadline.hpp"
+
+#include "physarum/rollout/rollout_worker.hpp"
+
+#include "lease_work.hpp"
+#include "weight_follower.hpp"
+
+namespace physarum::rollout {
+
+class RolloutWorker::Impl {
+ public:
+  Impl(const RolloutPartners& partners, const RolloutOptions& options);
+
+  bool advance();
+  [[nodiscard]] bool finished() const { return partners_.work.finished(); }
+  [[nodiscard]] base::Scalars statistics() const;
+
+ private:
+  /// Whether the engine's present weights may answer a lease.
+  enum class Fit {
+    now,
+    later,  ///< newer weights are needed
+    never,  ///< older ones are needed, and they are gone
+  };
+
+  bool poll();
+  bool follow_weights();
+  [[nodiscard]] bool weights_are_held() const;
+  void ask_for_weights();
+  void take_weights(const weights::PullResult& result);
+  bool start_waiting();
+  [[nodiscard]] Fit fit_of(const LeaseWork& work) const;
+  void start(LeaseWork work);
+  bool step();
+  void take_answer(Generated answer);
+  void start_again(std::vector<base::SampleId> aborted);
+  [[nodiscard]] LeaseWork& work_of(base::SampleId id);
+  void hand_in_complete();
+  void hand_in(LeaseWork& work);
+  void fail_prompt(LeaseWork& work, std::string_view why);
+
+  RolloutPartners partners_;
+  RolloutOptions options_;
+  text::Tokenizer tokenizer_;  ///< a copy: scratch memory of its own
+  DecodeEngine engine_;
+  WeightFollower follower_;
+  std::optional<base::WeightVersion> exactly_;  ///< what the present pull asks for
+  std::optional<base::WeightVersion> gone_;     ///< a version that the store no longer has
+  std::deque<LeaseWork> waiting_;               ///< in the order in which they should be worked on
+  std::deque<LeaseWork> in_flight_;
+  base::Stopwatch age_;
+  std::int64_t groups_ = 0;
+  std::int64_t failed_samples_ = 0;
+  double verify_s_ = 0;
+};
+
+}  // namespace physarum::rollout

@@ -1,0 +1,325 @@
+#include "physarum/rollout/rollout_worker.hpp"
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "physarum/base/hash.hpp"
+
+#include "physarum/parallel/layout.hpp"
+#include "physarum/parallel/wait.hpp"
+
+#include "physarum/sample/wire.hpp"
+
+#include "physarum/weights/weight_exchange.hpp"
+
+#include "physarum/model/parameter_store.hpp"
+
+#include "rollout/scripted_head.hpp"
+#include "support/mpi_test.hpp"
+
+namespace physarum::rollout {
+namespace {
+
+using test::world;
+
+base::Deadline soon() { return base::Deadline::in(60); }
+
+model::ModelConfig worker_config() {
+  auto config = model::ModelConfig::from_file(std::filesystem::path(PHYSARUM_INPUTS) /
+                                              "model-small/config.json");
+  config.hidden_size = 32;
+  config.num_hidden_layers = 2;
+  config.head_dim = 8;
+  config.intermediate_size = 64;
+  config.initializer_range = 0.3;
+  config.max_position_embeddings = 100;
+  return config;
+}
+
+parallel::RankLayout colocated_plan() {
+  parallel::LayoutOptions options;
+  options.colocate = true;
+  return parallel::RankLayout::plan(world().size(), options);
+}
+
+/// Every rank trains and has an engine with a head of its own; weights come over real windows.
+class Worker : public testing::Test {
+ protected:
+  Worker()
+      : layout_(world(), colocated_plan()),
+        catalogue_(
+            weights::make_catalogue(model::tensor_specs(config_), weights::TransferType::bf16)),
+        exchange_(
+            weights::WeightExchange::make(weights::members_of(layout_), catalogue_, {}, soon())),
+        hook_([this] { return exchange_.store() != nullptr && exchange_.store()->advance(); }) {
+    options_.max_response_len = 20;
+    options_.concurrency = 16;
+  }
+  void TearDown() override {
+    worker_.reset();
+    world().barrier(soon());
+    exchange_.close();
+    layout_.close();
+  }
+
+  /// Collective. The weights of a version are random, by its number.
+  void publish(std::int64_t version) {
+    model::ParameterStore store(config_, model::Gradients::none);
+    model::initialise(config_, static_cast<std::uint64_t>(version), store.values());
+    exchange_.publisher()->publish(base::WeightVersion(version), store.values(), soon());
+    head_.announce(version);
+  }
+  sample::Lease lease_of(std::int64_t group, std::int64_t n_samples, std::int64_t version) {
+    sample::Lease lease;
+    lease.id = base::LeaseId(1000 + group);
+    lease.group = base::GroupId(group);
+    lease.prompt = prompts_->at(group);
+    lease.n_samples = n_samples;
+    lease.first_sample = base::SampleId(group * n_samples);
+    lease.version = base::WeightVersion(version);
+    lease.sampling = options_.training_sampling(config_);
+    lease.history = {base::LeaseId(7)};
+    return lease;
+  }
+  RolloutWorker& worker() {
+    if (!worker_) {
+      worker_.emplace(RolloutPartners{.work = head_.client(),
+                                      .puller = *exchange_.puller(),
+                                      .catalogue = catalogue_,
+                                      .model = config_,
+                                      .tokenizer = tokenizer_,
+                                      .environments = environments_},
+                      options_);
+    }
+    return *worker_;
+  }
+  void turn() {
+    head_.serve();
+    (void)worker().advance();
+    parallel::serve_hooks();
+  }
+  void turns(int count) {
+    for (int i = 0; i < count; ++i) turn();
+  }
+  /// Until so many groups have come back.
+  void run_to(std::size_t groups) {
+    const auto deadline = soon();
+    while (head_.groups().size() < groups) {
+      ASSERT_FALSE(deadline.expired()) << head_.groups().size() << " groups came";
+      turn();
+    }
+  }
+  const sample::Sample& sample_of(std::int64_t group, std::size_t index = 0) {
+    return head_.groups().at(group).samples.at(index);
+  }
+
+  model::ModelConfig config_ = worker_config();
+  text::Tokenizer tokenizer_ = text::Tokenizer::from_file(std::filesystem::path(PHYSARUM_INPUTS) /
+                                                          "model-small/tokenizer.json");
+  environment::EnvironmentRegistry environments_ = environment::make_environments({}, 5);
+  std::unique_ptr<sample::PromptSource> prompts_ =
+      environments_.fallback().prompts(environment::Split::train);
+  RolloutOptions options_;
+  ScriptedHead head_;
+  parallel::Layout layout_;
+  weights::CataloguePtr catalogue_;
+  weights::WeightExchange exchange_;
+  parallel::ProgressHook hook_;
+  std::optional<RolloutWorker> worker_;
+};
+
+TEST_F(Worker, answers_leases_with_complete_groups) {
+  publish(0);
+  for (std::int64_t group = 0; group < 6; ++group) head_.lend(lease_of(group, 4, 0));
+  run_to(6);
+  for (const auto& [id, group] : head_.groups()) {
+    EXPECT_FALSE(sample::find_fault(group).has_value());
+    ASSERT_EQ(group.samples.size(), 4U);
+    for (const auto& sample : group.samples) {
+      EXPECT_EQ(sample.prompt, base::PromptId(id));
+      EXPECT_EQ(sample.label, prompts_->at(id).label);
+      EXPECT_EQ(sample.lease_history,
+                (std::vector<base::LeaseId>{base::LeaseId(7), base::LeaseId(1000 + id)}));
+      const auto verdict = environments_.verify(prompts_->at(id), sample.response);
+      EXPECT_EQ(sample.reward, verdict.reward);
+      EXPECT_EQ(sample.evidence.verifier, verdict.evidence.verifier);
+      EXPECT_EQ(sample.evidence.verdict, verdict.evidence.verdict);
+      EXPECT_EQ(sample.oldest_version(), base::WeightVersion(0));
+      EXPECT_EQ(sample.trained_tokens(), sample.response_tokens());
+      const auto end = sample.tokens.back();
+      EXPECT_EQ(sample.status == sample::SampleStatus::completed, end == 510);
+      EXPECT_TRUE(end == 510 || sample.response_tokens() == 20);
+    }
+  }
+  const auto figures = worker().statistics();
+  EXPECT_EQ(figures.at("rollout/groups"), 6);
+  EXPECT_GT(figures.at("rollout/tokens_per_s"), 0);
+  EXPECT_EQ(figures.at("rollout/pulls"), 1);
+}
+
+/// What must not depend on timing, of all groups.
+std::uint64_t digest_of(const std::map<std::int64_t, sample::SampleGroup>& groups) {
+  base::ByteWriter out;
+  for (auto [id, group] : groups) {
+    for (auto& sample : group.samples) {
+      sample.generation_s = 0;
+      sample.evidence.seconds = 0;
+    }
+    sample::write(out, group);
+  }
+  return base::hash64(out.take());
+}
+
+TEST_F(Worker, groups_have_the_same_bits_on_every_rank_and_in_every_batch) {
+  options_.concurrency = 3 + 7 * world().rank();
+  options_.prefill_tokens = 5 + world().rank();
+  publish(0);
+  for (std::int64_t group = 0; group < 6; ++group) head_.lend(lease_of(group, 3, 0));
+  run_to(6);
+  const auto digest = digest_of(head_.groups());
+  for (const auto other : world().all_gather(digest, soon())) EXPECT_EQ(other, digest);
+}
+
+TEST_F(Worker, waits_for_the_version_of_a_lease) {
+  publish(0);
+  head_.lend(lease_of(0, 2, 1));
+  turns(50);
+  EXPECT_TRUE(head_.groups().empty());
+  publish(1);
+  run_to(1);
+  EXPECT_EQ(sample_of(0).oldest_version(), base::WeightVersion(1));
+}
+
+TEST_F(Worker, goes_on_with_new_weights_where_leases_allow_it) {
+  publish(0);
+  auto lease = lease_of(0, 2, 0);
+  lease.sampling.stop_token_ids.clear();
+  head_.lend(lease);
+  turns(12);
+  ASSERT_TRUE(head_.groups().empty());
+  publish(1);
+  run_to(1);
+  EXPECT_EQ(sample_of(0).versions.size(), 2U);
+  EXPECT_EQ(sample_of(0).oldest_version(), base::WeightVersion(0));
+  EXPECT_EQ(sample_of(0).newest_version(), base::WeightVersion(1));
+  EXPECT_EQ(worker().statistics().at("rollout/weight_swaps"), 2);
+}
+
+TEST_F(Worker, abort_starts_answers_again_with_new_weights) {
+  options_.pause_generation_mode = PauseGenerationMode::abort;
+  publish(0);
+  auto lease = lease_of(0, 3, 0);
+  lease.sampling.stop_token_ids.clear();
+  head_.lend(lease);
+  turns(12);
+  publish(1);
+  run_to(1);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(sample_of(0, i).oldest_version(), base::WeightVersion(1));
+    EXPECT_EQ(sample_of(0, i).response_tokens(), 20);
+  }
+}
+
+TEST_F(Worker, keeps_weights_while_a_lease_wants_exactly_these) {
+  publish(0);
+  auto lease = lease_of(0, 2, 0);
+  lease.rule = sample::VersionRule::exactly;
+  lease.sampling.stop_token_ids.clear();
+  head_.lend(lease);
+  turns(12);
+  publish(1);
+  auto next = lease_of(1, 2, 1);
+  next.rule = sample::VersionRule::exactly;
+  head_.lend(next);
+  run_to(2);
+  EXPECT_EQ(sample_of(0).newest_version(), base::WeightVersion(0));
+  EXPECT_EQ(sample_of(1).oldest_version(), base::WeightVersion(1));
+}
+
+TEST_F(Worker, gives_a_lease_back_whose_weights_are_gone) {
+  for (std::int64_t version = 0; version < 9; ++version) publish(version);
+  auto lease = lease_of(0, 2, 0);
+  lease.rule = sample::VersionRule::exactly;
+  head_.lend(lease);
+  run_to(1);
+  EXPECT_TRUE(head_.groups().at(0).has_aborted());
+}
+
+TEST_F(Worker, evaluation_takes_the_likeliest_tokens) {
+  options_.eval_temperature = 0;
+  publish(0);
+  auto lease = lease_of(0, 3, 0);
+  lease.purpose = sample::Purpose::evaluate;
+  lease.sampling = options_.evaluation_sampling(config_);
+  head_.lend(lease);
+  run_to(1);
+  EXPECT_EQ(head_.groups().at(0).purpose, sample::Purpose::evaluate);
+  EXPECT_EQ(sample_of(0, 0).tokens, sample_of(0, 1).tokens);
+  EXPECT_EQ(sample_of(0, 0).log_probs, sample_of(0, 2).log_probs);
+}
+
+TEST_F(Worker, supervised_answers_are_labels_and_need_no_weights) {
+  auto lease = lease_of(0, 1, 0);
+  lease.purpose = sample::Purpose::supervised;
+  lease.prompt.text = "7+5=";
+  lease.prompt.label = "12";
+  head_.lend(lease);
+  run_to(1);
+  const auto& sample = sample_of(0);
+  EXPECT_EQ(tokenizer_.decode(sample.tokens), "7+5=12");
+  EXPECT_EQ(sample.tokens.back(), 510);
+  EXPECT_EQ(sample.mask, (std::vector<std::uint8_t>(3, 1)));
+  EXPECT_TRUE(sample.log_probs.empty());
+  EXPECT_EQ(sample.status, sample::SampleStatus::completed);
+}
+
+TEST_F(Worker, supervised_answers_are_cut_at_the_context) {
+  auto lease = lease_of(0, 1, 0);
+  lease.purpose = sample::Purpose::supervised;
+  lease.prompt.text = "7+5=";
+  lease.prompt.label = "1234";
+  lease.sampling.max_context_tokens = 6;
+  head_.lend(lease);
+  run_to(1);
+  EXPECT_EQ(tokenizer_.decode(sample_of(0).tokens), "7+5=12");
+  EXPECT_EQ(sample_of(0).status, sample::SampleStatus::truncated);
+}
+
+TEST_F(Worker, a_prompt_that_does_not_fit_fails_and_is_counted) {
+  options_.max_prompt_len = 30;
+  publish(0);
+  auto lease = lease_of(0, 2, 0);
+  lease.prompt.text = std::string(31, '1');
+  head_.lend(lease);
+  lease = lease_of(1, 2, 0);
+  lease.prompt.text = "";
+  head_.lend(lease);
+  head_.lend(lease_of(2, 2, 0));
+  run_to(3);
+  for (const std::int64_t group : {0, 1}) {
+    EXPECT_EQ(sample_of(group).status, sample::SampleStatus::failed);
+    EXPECT_TRUE(sample_of(group).removed);
+    EXPECT_EQ(sample_of(group).response_tokens(), 0);
+  }
+  EXPECT_NE(sample_of(2).status, sample::SampleStatus::failed);
+  EXPECT_EQ(worker().statistics().at("rollout/failed_samples"), 4);
+}
+
+TEST_F(Worker, drops_everything_when_the_run_is_over) {
+  publish(0);
+  head_.lend(lease_of(0, 2, 0));
+  turns(5);
+  head_.end();
+  turns(5);
+  EXPECT_TRUE(worker().finished());
+  EXPECT_FALSE(worker().advance());
+  EXPECT_TRUE(head_.groups().empty());
+}
+
+}  // namespace
+}  // namespace physarum::rollout
