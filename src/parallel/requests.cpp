@@ -21,9 +21,7 @@ void keep_forever(base::Bytes&& bytes) noexcept {
 }
 
 Requests::~Requests() {
-  const bool done = std::all_of(requests_.begin(), requests_.end(),
-                                [](MPI_Request request) { return request == MPI_REQUEST_NULL; });
-  if (done) return;
+  if (complete_) return;
   comm_.broken = true;
   mark_session_failed();
   for (auto& buffer : kept_) keep_forever(std::move(buffer));
@@ -58,6 +56,7 @@ void Requests::wait(const base::Deadline& deadline) {
   if (!wait_until([this] { return test(); }, deadline)) {
     throw_deadline(comm_.describe(), std::string(what_), deadline);
   }
+  complete_ = true;
 }
 
 }  // namespace physarum::parallel

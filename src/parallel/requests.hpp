@@ -41,6 +41,7 @@ class Requests {
   std::string_view what_;
   std::vector<MPI_Request> requests_;
   std::vector<base::Bytes> kept_;
+  bool complete_ = false;
 };
 
 /// Keeps buffers of abandoned operations alive until the process ends.

@@ -1,0 +1,71 @@
+// The last rank is killed; the others must see it in their mailboxes, go on with one another, and
+// get PeerLost from a collective. Prints one line per surviving rank; run with `jobs/launch
+// --with-ft`.
+
+#include <csignal>
+#include <cstdio>
+
+#include "physarum/parallel/error.hpp"
+#include "physarum/parallel/mailbox.hpp"
+#include "physarum/parallel/session.hpp"
+#include "physarum/parallel/wait.hpp"
+
+namespace {
+using namespace physarum::parallel;
+using physarum::base::Deadline;
+
+/// Waits for a message with this tag.
+bool receive(Mailbox& box, int tag) {
+  return wait_until(
+      [&] {
+        const auto message = box.try_receive();
+        return message && message->tag == tag;
+      },
+      Deadline::in(20));
+}
+
+bool sees_the_loss(Mailbox& box, int victim) {
+  return wait_until(
+      [&] {
+        (void)box.try_receive();
+        return box.is_lost(victim);
+      },
+      Deadline::in(20));
+}
+
+bool collective_throws(const Communicator& world) {
+  try {
+    world.barrier(Deadline::in(20));
+  } catch (const PeerLost&) {
+    return !world.intact();
+  }
+  return false;
+}
+
+int survive(Communicator& world, Mailbox& box) {
+  const int victim = world.size() - 1;
+  const int peer = 1 - world.rank();
+  const bool seen = sees_the_loss(box, victim);
+  const bool told = box.take_lost_peers() == std::vector<int>{victim};
+  const bool dropped = box.send(victim, 0, Bytes(5 << 20)) == SendResult::peer_lost;
+  const bool sent = box.send(peer, 1, Bytes(1 << 20)) == SendResult::sent;
+  const bool received = receive(box, 1);
+  const bool thrown = collective_throws(world);
+  // Nobody leaves before the other is through: a rank that leaves is lost too.
+  const bool waved =
+      box.send(peer, 2, {}) == SendResult::sent && box.flush(Deadline::in(20)) && receive(box, 2);
+  const bool good = seen && told && dropped && sent && received && thrown && waved;
+  std::fprintf(stderr, "rank %d: %s (%d%d%d%d%d%d%d)\n", world.rank(), good ? "survived" : "failed",
+               seen, told, dropped, sent, received, thrown, waved);
+  return good ? 0 : 1;
+}
+}  // namespace
+
+int main(int argc, char** argv) {
+  Session session(argc, argv);
+  auto& world = session.world();
+  Mailbox box(world);
+  world.barrier();
+  if (world.rank() == world.size() - 1) std::raise(SIGKILL);
+  leave(survive(world, box));
+}
