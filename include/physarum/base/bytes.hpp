@@ -31,16 +31,12 @@ class ByteWriter {
  public:
   template <class T>
   requires std::is_trivially_copyable_v<T>
-  void put(const T& value) {
-    const auto* first = reinterpret_cast<const std::byte*>(&value);
-    bytes_.insert(bytes_.end(), first, first + sizeof value);
-  }
+  void put(const T& value) { append(std::as_bytes(std::span<const T, 1>(&value, 1))); }
   template <class T>
   requires std::is_trivially_copyable_v<T>
   void put_span(std::span<const T> values) {
     put<std::uint64_t>(values.size());
-    const auto raw = std::as_bytes(values);
-    bytes_.insert(bytes_.end(), raw.begin(), raw.end());
+    append(std::as_bytes(values));
   }
   template <class T>
   void put_vector(const std::vector<T>& values) {
@@ -51,6 +47,7 @@ class ByteWriter {
   [[nodiscard]] std::size_t size() const { return bytes_.size(); }
 
  private:
+  void append(std::span<const std::byte> raw);
   Bytes bytes_;
 };
 
