@@ -121,7 +121,7 @@ void BatchClient::report_step(std::int64_t step, const base::Scalars& metrics) {
 void BatchClient::finish() {
   base::expects(!asked_, "no batch is asked for when the training ends");
   if (seat_.trainer_rank == 0) send(transport_, head(), Finish{});
-  for (const auto buffer : buffers_) send(transport_, buffer, Goodbye{});
+  for (const auto buffer : buffers_) send(transport_, buffer, Goodbye{Party::trainer});
 }
 
 }  // namespace physarum::exchange

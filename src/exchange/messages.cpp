@@ -83,11 +83,15 @@ Finish decode(ByteView bytes) {
   return {};
 }
 
-Bytes encode(const Goodbye&) { return {}; }
+Bytes encode(const Goodbye& message) {
+  ByteWriter out;
+  out.put(message.role);
+  return out.take();
+}
+
 template <>
 Goodbye decode(ByteView bytes) {
-  require(bytes.empty(), "a message without content has some");
-  return {};
+  return read_all(bytes, [](ByteReader& in) { return Goodbye{read_enum(in, Party::trainer)}; });
 }
 
 Bytes encode(const Shutdown&) { return {}; }

@@ -53,7 +53,7 @@ void WorkClient::end() {
   finished_ = true;
   held_.clear();
   fresh_.clear();
-  for (const auto buffer : buffers_) send(transport_, buffer, Goodbye{});
+  for (const auto buffer : buffers_) send(transport_, buffer, Goodbye{Party::engine});
 }
 
 void WorkClient::ask(std::int64_t free_samples, WeightVersion current) {

@@ -25,9 +25,10 @@ struct TrainerSeat {
 /// A trainer rank's end of the work protocol. Every trainer rank has one and takes every step's
 /// batch. A colocated rank waits in take() while its hooks serve the buffer and the engine.
 ///
-/// Order of a step s: take(s), train, publish version s + 1, report_published(s + 1). In mode
-/// one_step_async take(s + 1) comes before publishing s + 1: a version may only be replaced when
-/// all groups that need exactly it have been generated.
+/// Order of a step s: take(s), train, publish version s + 1, report_published(s + 1). If
+/// BufferOptions::takes_before_publishing() (one_step_async), take(s + 1) comes before publishing
+/// s + 1: a version may only be replaced when all groups that need exactly it are there. After
+/// the last step there is nothing to take.
 class BatchClient {
  public:
   /// `buffers`: all buffer ranks, first the head, which decides.

@@ -94,6 +94,7 @@ struct Finish {
 /// The last message of its sender to the receiver.
 struct Goodbye {
   static constexpr MessageKind kind = MessageKind::goodbye;
+  Party role = Party::engine;  ///< of the sender; a colocated rank leaves role by role
 };
 
 struct Delivery {
