@@ -42,6 +42,11 @@ struct BufferOptions {
 
   /// Versions by which a sample may be older than the weights that learn from it.
   [[nodiscard]] std::int64_t staleness() const;
+  /// True if trainers must take the batch of step s + 1 before they publish version s + 1: its
+  /// groups need exactly version s, which is gone afterwards. Otherwise they publish first.
+  [[nodiscard]] bool takes_before_publishing() const {
+    return mode == Mode::one_step_async && staleness() > 0;
+  }
   [[nodiscard]] std::int64_t samples_per_rollout() const {
     return rollout_batch_size * n_samples_per_prompt;
   }

@@ -1,0 +1,64 @@
+#include "group_desk.hpp"
+
+#include <utility>
+
+#include "physarum/base/logging.hpp"
+
+#include "physarum/storage/commit.hpp"
+
+#include "physarum/sample/sample_file.hpp"
+
+#include "schedule.hpp"
+
+namespace physarum::buffer {
+
+using exchange::Arrival;
+using exchange::DeliveryOutcome;
+
+/// A batch that is taken but not released yet does not count at the head, but is still here.
+GroupDesk::GroupDesk(ServerContext& context)
+    : context_(context),
+      store_(context.settings.options.capacity_groups() +
+             context.settings.options.rollout_batch_size) {}
+
+void GroupDesk::deliver(WorldRank engine, sample::SampleGroup group) {
+  if (owner_of(group.id, context_.settings) != context_.transport.rank())
+    throw base::MalformedBytes("the group belongs to another buffer rank");
+  const int me = context_.transport.rank().value();
+  Arrival arrival{group.id, group.lease, engine, DeliveryOutcome::stored, {}};
+  if (group.has_aborted()) {
+    arrival.outcome = DeliveryOutcome::aborted;
+  } else {
+    for (const auto& sample : group.samples) arrival.samples.push_back(summarise(sample, me));
+    const auto put = store_.put(std::move(group));
+    if (put == GroupStore::Put::full) throw base::MalformedBytes("the store is full");
+    if (put == GroupStore::Put::repeated) {
+      arrival.outcome = DeliveryOutcome::repeated;
+      arrival.samples.clear();
+    }
+  }
+  exchange::send(context_.transport, context_.settings.peers.head(), arrival);
+}
+
+void GroupDesk::fetch(WorldRank trainer, const exchange::FetchRequest& request) {
+  exchange::FetchReply reply{request.step, {}};
+  for (const auto& key : request.samples) {
+    const auto* sample = store_.find(key);
+    if (sample == nullptr) throw base::MalformedBytes("a sample that is not here was asked for");
+    reply.samples.push_back(*sample);
+  }
+  exchange::send(context_.transport, trainer, reply);
+}
+
+void GroupDesk::write(const exchange::ArchiveOrder& order) const {
+  const auto& settings = context_.settings;
+  const auto samples = store_.samples(order.groups);
+  const sample::SampleFileHeader header{order.step, order.purpose, settings.seed,
+                                        settings.archive.program_version,
+                                        settings.archive.configuration};
+  storage::commit_file(*settings.archive.files, settings.archive.directory / order.file_name,
+                       context_.buffer_group, sample::sample_format(),
+                       [&](storage::File& file) { sample::write_samples(file, header, samples); });
+}
+
+}  // namespace physarum::buffer

@@ -1,0 +1,124 @@
+#include "group_ledger.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "physarum/base/contracts.hpp"
+
+namespace physarum::buffer {
+
+namespace {
+WeightVersion oldest_of(const std::vector<sample::SampleSummary>& samples) {
+  WeightVersion oldest;
+  for (const auto& summary : samples) {
+    if (!summary.oldest.valid()) continue;
+    if (!oldest.valid() || summary.oldest < oldest) oldest = summary.oldest;
+  }
+  return oldest;
+}
+}  // namespace
+
+GroupLedger::GroupLedger(GroupRange range, std::int64_t capacity)
+    : range_(range), capacity_(capacity), fresh_(range.first_step * range.per_step) {
+  base::expects(range.per_step > 0 && capacity >= range.per_step,
+                "the buffer holds at least one rollout batch");
+}
+
+/// Groups that came back are older than fresh ones, so they go first: the batch that is due next
+/// is never kept waiting by later ones.
+std::optional<GroupId> GroupLedger::next(const VersionPolicy& policy,
+                                         WeightVersion published) const {
+  if (room() <= 0) return {};
+  if (!waiting_.empty()) return *waiting_.begin();
+  const GroupId group(fresh_);
+  if (fresh_ >= end_group() || !policy.opens(step_of(group), published)) return {};
+  return group;
+}
+
+std::int64_t GroupLedger::available(const VersionPolicy& policy, WeightVersion published) const {
+  std::int64_t open_end = fresh_;
+  // Steps open one after another, and only a few beyond the first fresh one.
+  for (std::int64_t step = fresh_ / range_.per_step;
+       step < range_.end_step && open_end - fresh_ < room() && policy.opens(step, published);
+       ++step)
+    open_end = (step + 1) * range_.per_step;
+  const auto waiting = static_cast<std::int64_t>(waiting_.size());
+  return std::clamp<std::int64_t>(waiting + open_end - fresh_, 0,
+                                  std::max<std::int64_t>(room(), 0));
+}
+
+void GroupLedger::lend(GroupId group, LeaseId lease) {
+  if (group.value() == fresh_) {
+    ++fresh_;
+  } else {
+    base::expects(waiting_.erase(group) == 1, "only a group that waits is lent");
+  }
+  auto& record = groups_[group];
+  record.waiting = false;
+  ++record.attempts;
+  record.history.push_back(lease);
+  ++lent_;
+}
+
+void GroupLedger::give_back(GroupId group) {
+  auto& record = groups_.at(group);
+  base::expects(!record.waiting && record.samples.empty(), "only a lent group is given back");
+  record.waiting = true;
+  waiting_.insert(group);
+  --lent_;
+}
+
+GroupLedger::Stored GroupLedger::store(GroupId group, std::vector<sample::SampleSummary> samples) {
+  const auto found = groups_.find(group);
+  if (found == groups_.end() || !found->second.samples.empty() || samples.empty())
+    return Stored::unexpected;
+  auto& record = found->second;
+  // A late delivery may come while the group waits to be lent again.
+  if (record.waiting) {
+    waiting_.erase(group);
+    record.waiting = false;
+  } else {
+    --lent_;
+  }
+  record.oldest = oldest_of(samples);
+  record.samples = std::move(samples);
+  ++stored_;
+  return Stored::yes;
+}
+
+void GroupLedger::reject(GroupId group) {
+  auto& record = groups_.at(group);
+  base::expects(!record.samples.empty(), "only a stored group is rejected");
+  record.samples.clear();
+  record.attempts = 0;  // it did come back; being too old is nobody's failure
+  record.waiting = true;
+  waiting_.insert(group);
+  --stored_;
+}
+
+std::vector<sample::SampleSummary> GroupLedger::take(std::span<const GroupId> groups) {
+  std::vector<sample::SampleSummary> samples;
+  for (const auto group : groups) {
+    const auto found = groups_.find(group);
+    base::expects(found != groups_.end() && !found->second.samples.empty(),
+                  "only a stored group is taken");
+    std::ranges::move(found->second.samples, std::back_inserter(samples));
+    groups_.erase(found);
+    --stored_;
+  }
+  std::ranges::sort(samples, {}, &sample::SampleSummary::id);
+  return samples;
+}
+
+const GroupLedger::Group* GroupLedger::find(GroupId group) const {
+  const auto found = groups_.find(group);
+  return found == groups_.end() ? nullptr : &found->second;
+}
+
+bool GroupLedger::complete_below(GroupId end) const {
+  if (fresh_ < std::min(end.value(), end_group())) return false;
+  return std::ranges::all_of(groups_.begin(), groups_.lower_bound(end),
+                             [](const auto& entry) { return !entry.second.samples.empty(); });
+}
+
+}  // namespace physarum::buffer

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "physarum/base/ids.hpp"
+
+#include "physarum/sample/batch.hpp"
+
+#include "version_policy.hpp"
+
+namespace physarum::buffer {
+
+using base::GroupId;
+using base::LeaseId;
+
+/// The groups of a run: [first_step, end_step) steps of `per_step` groups each.
+struct GroupRange {
+  std::int64_t per_step = 1;
+  std::int64_t first_step = 0;
+  std::int64_t end_step = 0;
+};
+
+/// What the head knows of the training groups: which wait, are lent, or are stored somewhere.
+/// Groups pass through these states in id order as far as possible; of what was taken only the
+/// number stays. Bounded: no more than `capacity` groups are lent or stored.
+class GroupLedger {
+ public:
+  struct Group {
+    std::int64_t attempts = 0;                   ///< leases since it last arrived
+    std::vector<LeaseId> history;                ///< all leases so far
+    std::vector<sample::SampleSummary> samples;  ///< not empty: stored
+    WeightVersion oldest;
+    bool waiting = false;  ///< was lent and came back
+  };
+
+  GroupLedger(GroupRange range, std::int64_t capacity);
+
+  [[nodiscard]] std::int64_t step_of(GroupId group) const {
+    return group.value() / range_.per_step;
+  }
+  /// The group to be lent next: the lowest id that waits and whose step is open, if there is room.
+  [[nodiscard]] std::optional<GroupId> next(const VersionPolicy& policy,
+                                            WeightVersion published) const;
+  /// How many next() would give if each were lent.
+  [[nodiscard]] std::int64_t available(const VersionPolicy& policy, WeightVersion published) const;
+
+  /// Takes the group that next() gave.
+  void lend(GroupId group, LeaseId lease);
+  /// A lent group waits again.
+  void give_back(GroupId group);
+  enum class Stored : std::uint8_t { yes, unexpected };
+  /// A lent or waiting group has arrived; `samples` is not empty.
+  [[nodiscard]] Stored store(GroupId group, std::vector<sample::SampleSummary> samples);
+  /// A stored group is no good: it waits again.
+  void reject(GroupId group);
+  /// Stored groups leave the ledger; their samples, by id.
+  [[nodiscard]] std::vector<sample::SampleSummary> take(std::span<const GroupId> groups);
+
+  [[nodiscard]] const Group* find(GroupId group) const;
+  [[nodiscard]] const std::map<GroupId, Group>& groups() const { return groups_; }
+  /// True if every group below `end` has been stored or taken.
+  [[nodiscard]] bool complete_below(GroupId end) const;
+  [[nodiscard]] std::int64_t stored() const { return stored_; }
+  [[nodiscard]] std::int64_t lent() const { return lent_; }
+  [[nodiscard]] std::int64_t groups_per_step() const { return range_.per_step; }
+
+ private:
+  [[nodiscard]] std::int64_t room() const { return capacity_ - stored_ - lent_; }
+  [[nodiscard]] std::int64_t end_group() const { return range_.end_step * range_.per_step; }
+  GroupRange range_;
+  std::int64_t capacity_;
+  std::map<GroupId, Group> groups_;  ///< all that were ever lent and are not taken
+  std::set<GroupId> waiting_;        ///< those that came back
+  std::int64_t fresh_;               ///< lowest group that was never lent
+  std::int64_t stored_ = 0;
+  std::int64_t lent_ = 0;
+};
+
+}  // namespace physarum::buffer

@@ -1,0 +1,156 @@
+#include "head.hpp"
+
+#include <algorithm>
+
+#include "physarum/base/error.hpp"
+#include "physarum/base/logging.hpp"
+
+namespace physarum::buffer {
+
+using exchange::MessageKind;
+
+Head::Head(ServerContext& context, GroupDesk& groups)
+    : context_(context),
+      schedule_(context.settings),
+      work_(context, schedule_),
+      retired_(context, groups),
+      takes_(context, schedule_, work_, retired_) {
+  if (context.settings.initial_version) publish(*context.settings.initial_version);
+}
+
+bool Head::receive(const exchange::Envelope& envelope) {
+  last_message_s_ = context_.clock.served_s();
+  switch (envelope.kind) {
+    case MessageKind::work_request:
+    case MessageKind::arrival:
+      receive_engine(envelope);
+      return true;
+    case MessageKind::take_request:
+    case MessageKind::fetched:
+    case MessageKind::published:
+    case MessageKind::step_report:
+    case MessageKind::finish:
+      receive_trainer(envelope);
+      return true;
+    case MessageKind::archive_ready:
+      retired_.ready(envelope.peer, exchange::decode<exchange::ArchiveReady>(envelope.bytes).step);
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// What engines do reaches the head as questions, or through the rank that owns the group.
+void Head::receive_engine(const exchange::Envelope& envelope) {
+  if (envelope.kind == MessageKind::work_request) {
+    const auto request = exchange::decode<exchange::WorkRequest>(envelope.bytes);
+    work_.ask(envelope.peer, request);
+    return;
+  }
+  const auto arrival = exchange::decode<exchange::Arrival>(envelope.bytes);
+  context_.attendance.heard({arrival.engine, Party::engine}, context_.clock.served_s());
+  work_.arrive(arrival);
+}
+
+void Head::receive_trainer(const exchange::Envelope& envelope) {
+  const auto& bytes = envelope.bytes;
+  switch (envelope.kind) {
+    case MessageKind::take_request:
+      return takes_.ask(envelope.peer, exchange::decode<exchange::TakeRequest>(bytes).step);
+    case MessageKind::fetched:
+      return takes_.fetched(envelope.peer, exchange::decode<exchange::Fetched>(bytes).step);
+    case MessageKind::published:
+      return publish(exchange::decode<exchange::Published>(bytes).version);
+    case MessageKind::finish:
+      (void)exchange::decode<exchange::Finish>(bytes);
+      finish_asked_ = true;
+      return;
+    default:
+      break;
+  }
+  const auto report = exchange::decode<exchange::StepReport>(bytes);
+  if (context_.reports.step_reported) context_.reports.step_reported(report.step, report.metrics);
+}
+
+void Head::publish(WeightVersion version) {
+  if (!schedule_.publish(version))
+    throw base::MalformedBytes("a version was published that is not newer than the last");
+}
+
+void Head::lose(WorldRank peer) {
+  work_.drop(peer);
+  if (context_.attendance.count(Party::engine) == 0 && !ending_)
+    throw base::WorldError("engines", peer.value(), "the last engine is lost");
+}
+
+bool Head::advance() {
+  bool did = work_.advance();
+  did = end_evaluation() || did;
+  did = takes_.advance() || did;
+  did = retired_.advance() || did;
+  did = end_run() || did;
+  check_patience();
+  return did;
+}
+
+bool Head::end_evaluation() {
+  const auto* evaluation = schedule_.evaluation();
+  if (evaluation == nullptr || !evaluation->complete()) return false;
+  const WeightVersion version = evaluation->version();
+  if (context_.reports.evaluation_done)
+    context_.reports.evaluation_done(version, evaluation->metrics());
+  retired_.retire(version.value(), sample::Purpose::evaluate,
+                  "eval_" + std::to_string(version.value()) + ".h5", evaluation->groups());
+  schedule_.end_evaluation();
+  return true;
+}
+
+bool Head::work_is_over() const {
+  const bool wanted = context_.settings.peers.trainers.empty() ? takes_.done() : finish_asked_;
+  return wanted && takes_.idle() && schedule_.evaluation() == nullptr && retired_.idle();
+}
+
+/// First engines are told; when all clients have gone, the other buffer ranks.
+bool Head::end_run() {
+  if (!ending_) {
+    if (!work_is_over()) return false;
+    ending_ = true;
+    work_.end();
+    return true;
+  }
+  const auto& attendance = context_.attendance;
+  if (over_ || attendance.count(Party::engine) + attendance.count(Party::trainer) > 0) return false;
+  for (const auto buffer : context_.settings.peers.buffers) {
+    if (buffer != context_.transport.rank())
+      exchange::send(context_.transport, buffer, exchange::Shutdown{});
+  }
+  over_ = true;
+  return true;
+}
+
+void Head::check_patience() {
+  const double limit_s = context_.settings.options.distributed_timeout_minutes * 60;
+  const double now = context_.clock.served_s();
+  const auto silent = context_.attendance.silent_since(now - limit_s);
+  const bool stalled = now - last_message_s_ > limit_s && context_.attendance.all_wait() &&
+                       work_.leases() == 0 && !over_;
+  if (!silent && !stalled) return;
+  throw base::DeadlineExceeded((silent ? buffer::describe(*silent) + " has been silent"
+                                       : std::string("nobody has had anything to do")) +
+                               " for " + std::to_string(limit_s) +
+                               " s (--distributed-timeout-minutes): " + describe());
+}
+
+std::string Head::describe() const {
+  std::string text = ending_ ? "the run is ending; " : "";
+  if (const auto* evaluation = schedule_.evaluation()) {
+    text += "evaluation of version " + std::to_string(evaluation->version().value()) + ": " +
+            std::to_string(evaluation->stored()) + " of " + std::to_string(evaluation->total()) +
+            " groups; ";
+  }
+  return text + takes_.describe() + ", " + work_.describe() + ", version " +
+         std::to_string(schedule_.published().value()) + ", " + retired_.describe() +
+         "; present: " + context_.attendance.describe_present();
+}
+
+}  // namespace physarum::buffer

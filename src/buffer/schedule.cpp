@@ -1,0 +1,147 @@
+#include "schedule.hpp"
+
+#include <string>
+#include <utility>
+
+#include "physarum/base/contracts.hpp"
+#include "physarum/base/error.hpp"
+
+namespace physarum::buffer {
+
+WorldRank owner_of(GroupId group, const ServerSettings& settings) {
+  const auto& buffers = settings.peers.buffers;
+  const auto ranks = static_cast<std::int64_t>(buffers.size());
+  const std::int64_t per_step = settings.options.rollout_batch_size;
+  const std::int64_t block = is_evaluation(group) ? (group.value() - first_evaluation_id) % ranks
+                                                  : group.value() % per_step * ranks / per_step;
+  return buffers[static_cast<std::size_t>(block)];
+}
+
+Schedule::Schedule(const ServerSettings& settings)
+    : settings_(settings),
+      policy_(
+          VersionPolicy::of(settings.options, settings.purpose, !settings.peers.trainers.empty())),
+      ledger_({settings.options.rollout_batch_size, settings.first_step, settings.num_rollout},
+              settings.options.capacity_groups()) {
+  if (settings.prompts != nullptr) {
+    order_.emplace(settings.prompts->size(),
+                   settings.options.rollout_shuffle ? Shuffle::per_epoch : Shuffle::off,
+                   static_cast<std::uint64_t>(settings.seed));
+  }
+}
+
+WorldRank Schedule::owner_of(GroupId group) const { return buffer::owner_of(group, settings_); }
+
+bool Schedule::publish(WeightVersion version) {
+  if (published_.valid() && version <= published_) return false;
+  if (!first_version_.valid()) {
+    first_version_ = version;
+  } else {
+    const std::int64_t step = version.value() + policy_.staleness;
+    base::expects(policy_.rule != sample::VersionRule::exactly ||
+                      ledger_.complete_below(GroupId(step * ledger_.groups_per_step())),
+                  "a version is replaced only when all groups that need exactly it are there: take "
+                  "the next batch before publishing");
+  }
+  published_ = version;
+  if (evaluation_due(version)) evaluations_.emplace_back(settings_.evaluations, version);
+  return true;
+}
+
+bool Schedule::evaluation_due(WeightVersion version) const {
+  if (settings_.evaluations.empty()) return false;
+  const auto& options = settings_.options;
+  const bool only_evaluation = settings_.num_rollout <= settings_.first_step;
+  if (version == first_version_) {
+    // A resumed run has evaluated its first version before it was stopped.
+    return only_evaluation ||
+           (version.value() == 0 && options.eval_interval && !options.skip_eval_before_train);
+  }
+  return options.eval_interval && version.value() % *options.eval_interval == 0;
+}
+
+std::optional<sample::Lease> Schedule::next() const {
+  if (!published_.valid() && settings_.purpose != sample::Purpose::supervised) return {};
+  if (const auto* evaluation = this->evaluation()) {
+    if (const auto task = evaluation->next()) return evaluation_lease(*task);
+  }
+  if (const auto group = ledger_.next(policy_, published_)) return training_lease(*group);
+  return {};
+}
+
+std::int64_t Schedule::available() const {
+  if (!published_.valid() && settings_.purpose != sample::Purpose::supervised) return 0;
+  const auto* current = evaluation();
+  return (current == nullptr ? 0 : current->available()) + ledger_.available(policy_, published_);
+}
+
+sample::Lease Schedule::evaluation_lease(const Evaluation::Task& task) const {
+  const auto& set = settings_.evaluations[task.set];
+  sample::Lease lease;
+  lease.group = task.group;
+  lease.purpose = sample::Purpose::evaluate;
+  lease.prompt = set.prompts->at(task.prompt);
+  lease.n_samples = set.n_samples;
+  lease.first_sample = task.first_sample;
+  lease.version = evaluation()->version();
+  // A trainer that runs ahead may have replaced the version; then a newer one must do.
+  lease.rule =
+      lease.version == published_ ? sample::VersionRule::exactly : sample::VersionRule::at_least;
+  lease.sampling = set.sampling;
+  lease.owner = owner_of(task.group).value();
+  lease.history = task.history;
+  return lease;
+}
+
+sample::Lease Schedule::training_lease(GroupId group) const {
+  const auto* record = ledger_.find(group);
+  sample::Lease lease;
+  lease.group = group;
+  lease.purpose = settings_.purpose;
+  lease.prompt = settings_.prompts->at(order_->index(group.value()));
+  lease.n_samples = settings_.options.n_samples_per_prompt;
+  lease.first_sample = base::SampleId(group.value() * lease.n_samples);
+  lease.rule = policy_.rule;
+  lease.version = policy_.needs(ledger_.step_of(group), first_version_);
+  // What is generated again should not come out too old again.
+  if (record != nullptr && policy_.form == BatchForm::first_complete) lease.version = published_;
+  lease.sampling = settings_.sampling;
+  lease.owner = owner_of(group).value();
+  if (record != nullptr) lease.history = record->history;
+  return lease;
+}
+
+void Schedule::lend(GroupId group, LeaseId lease) {
+  if (is_evaluation(group)) {
+    evaluations_.front().lend(group, lease);
+  } else {
+    ledger_.lend(group, lease);
+  }
+}
+
+void Schedule::give_back(GroupId group) {
+  const auto* record = ledger_.find(group);
+  std::int64_t attempts = record == nullptr ? 0 : record->attempts;
+  if (is_evaluation(group)) attempts = evaluations_.front().attempts(group);
+  if (attempts >= most_attempts) {
+    throw base::WorldError("lease", attempts,
+                           "group " + std::to_string(group.value()) + " was lent " +
+                               std::to_string(attempts) +
+                               " times and never came back; is --lease-deadline too short?");
+  }
+  if (is_evaluation(group)) {
+    evaluations_.front().give_back(group);
+  } else {
+    ledger_.give_back(group);
+  }
+}
+
+bool Schedule::store(GroupId group, std::vector<sample::SampleSummary> samples) {
+  if (is_evaluation(group))
+    return !evaluations_.empty() && evaluations_.front().store(group, std::move(samples));
+  const bool right_size =
+      static_cast<std::int64_t>(samples.size()) == settings_.options.n_samples_per_prompt;
+  return right_size && ledger_.store(group, std::move(samples)) == GroupLedger::Stored::yes;
+}
+
+}  // namespace physarum::buffer

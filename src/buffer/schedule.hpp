@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "physarum/sample/lease.hpp"
+
+#include "physarum/buffer/server_settings.hpp"
+
+#include "evaluation.hpp"
+#include "group_ledger.hpp"
+#include "prompt_order.hpp"
+#include "version_policy.hpp"
+
+namespace physarum::buffer {
+
+/// What is to be done next, over training and evaluation: evaluation first, then returned groups,
+/// then fresh ones. Knows nothing of engines, leases' deadlines or messages.
+class Schedule {
+ public:
+  /// A group that keeps coming back unfinished ends the run.
+  static constexpr std::int64_t most_attempts = 16;
+
+  explicit Schedule(const ServerSettings& settings);
+
+  /// A version can be pulled; starts an evaluation if one is due. False if it is not newer.
+  [[nodiscard]] bool publish(WeightVersion version);
+  [[nodiscard]] WeightVersion published() const { return published_; }
+
+  /// The next lease, complete except for id and deadline; nothing if there is no work now.
+  [[nodiscard]] std::optional<sample::Lease> next() const;
+  /// Groups that next() would give one after another.
+  [[nodiscard]] std::int64_t available() const;
+  /// Takes what next() gave.
+  void lend(GroupId group, LeaseId lease);
+  /// A lent group comes back. Throws WorldError after too many attempts.
+  void give_back(GroupId group);
+  /// False if nobody waits for this group.
+  [[nodiscard]] bool store(GroupId group, std::vector<sample::SampleSummary> samples);
+
+  [[nodiscard]] GroupLedger& training() { return ledger_; }
+  [[nodiscard]] const GroupLedger& training() const { return ledger_; }
+  [[nodiscard]] const VersionPolicy& policy() const { return policy_; }
+
+  /// The evaluation that goes on, if any. While one does, no batch is handed out.
+  [[nodiscard]] const Evaluation* evaluation() const {
+    return evaluations_.empty() ? nullptr : &evaluations_.front();
+  }
+  /// The one that goes on is complete and reported.
+  void end_evaluation() { evaluations_.pop_front(); }
+
+  /// The buffer rank that stores a group.
+  [[nodiscard]] WorldRank owner_of(GroupId group) const;
+
+ private:
+  [[nodiscard]] bool evaluation_due(WeightVersion version) const;
+  [[nodiscard]] sample::Lease evaluation_lease(const Evaluation::Task& task) const;
+  [[nodiscard]] sample::Lease training_lease(GroupId group) const;
+  const ServerSettings& settings_;
+  VersionPolicy policy_;
+  GroupLedger ledger_;
+  std::optional<PromptOrder> order_;
+  std::deque<Evaluation> evaluations_;
+  WeightVersion published_, first_version_;
+};
+
+/// The buffer rank that stores a group: blocks of consecutive groups of a step, so that a file that
+/// the buffer ranks write one after another is in id order.
+[[nodiscard]] WorldRank owner_of(GroupId group, const ServerSettings& settings);
+
+}  // namespace physarum::buffer

@@ -1,0 +1,125 @@
+#include "statistics.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+namespace physarum::buffer {
+
+namespace {
+
+using sample::SampleSummary;
+using Samples = std::span<const SampleSummary>;
+
+double mean_of(Samples samples, auto value) {
+  double sum = 0;
+  for (const auto& sample : samples) sum += static_cast<double>(value(sample));
+  return samples.empty() ? 0.0 : sum / static_cast<double>(samples.size());
+}
+
+double truncated_ratio(Samples samples) {
+  return mean_of(samples, [](const SampleSummary& sample) {
+    return sample.status == sample::SampleStatus::truncated ? 1 : 0;
+  });
+}
+
+void add_lengths(base::Scalars& metrics, const std::string& prefix, Samples samples) {
+  if (samples.empty()) return;
+  std::vector<double> lengths;
+  for (const auto& sample : samples) lengths.push_back(static_cast<double>(sample.response_tokens));
+  std::ranges::sort(lengths);
+  const std::size_t middle = lengths.size() / 2;
+  metrics[prefix + "/mean"] =
+      mean_of(samples, [](const SampleSummary& sample) { return sample.response_tokens; });
+  metrics[prefix + "/median"] =
+      lengths.size() % 2 == 1 ? lengths[middle] : (lengths[middle - 1] + lengths[middle]) / 2;
+  metrics[prefix + "/max"] = lengths.back();
+  metrics[prefix + "/min"] = lengths.front();
+}
+
+/// Calls `visit` with the samples of each group; they follow one another.
+void for_groups(Samples samples, auto visit) {
+  for (std::size_t begin = 0; begin < samples.size();) {
+    std::size_t end = begin + 1;
+    while (end < samples.size() && samples[end].group == samples[begin].group) ++end;
+    visit(samples.subspan(begin, end - begin));
+    begin = end;
+  }
+}
+
+/// "0", "1", "0.5", "-1": rewards rounded to one decimal, as slime names its counts.
+std::string reward_name(double reward) {
+  const double rounded = std::round(reward * 10) / 10;
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%g", rounded == 0 ? 0.0 : rounded);
+  return text.data();
+}
+
+void count_zero_std(base::Scalars& metrics, Samples samples) {
+  for_groups(samples, [&](Samples group) {
+    const double first = group.front().reward;
+    const bool same = std::ranges::all_of(
+        group, [&](const SampleSummary& sample) { return sample.reward == first; });
+    if (same && group.size() > 1) metrics["rollout/zero_std/count_" + reward_name(first)] += 1;
+  });
+}
+
+}  // namespace
+
+base::Scalars rollout_metrics(Samples samples) {
+  base::Scalars metrics;
+  metrics["rollout/raw_reward"] = mean_of(samples, [](const auto& s) { return s.reward; });
+  metrics["rollout/truncated_ratio"] = truncated_ratio(samples);
+  metrics["rollout/removed_ratio"] = mean_of(samples, [](const auto& s) { return s.removed; });
+  add_lengths(metrics, "rollout/response_len", samples);
+  // Both always exist, so that a curve of a run that never had one is a line at zero.
+  metrics["rollout/zero_std/count_0"] = 0;
+  metrics["rollout/zero_std/count_1"] = 0;
+  count_zero_std(metrics, samples);
+  return metrics;
+}
+
+base::Scalars staleness_metrics(Samples samples, std::int64_t step) {
+  double sum = 0, most = 0, count = 0;
+  for (const auto& sample : samples) {
+    if (!sample.oldest.valid()) continue;
+    const auto age = static_cast<double>(step - sample.oldest.value());
+    sum += age;
+    most = std::max(most, age);
+    count += 1;
+  }
+  return {{"rollout/fully_async/avg_staleness", count > 0 ? sum / count : 0},
+          {"rollout/fully_async/max_staleness", most}};
+}
+
+double pass_at_k(std::int64_t n, std::int64_t right, std::int64_t k) {
+  // 1 - C(n - right, k) / C(n, k) as a product, which cannot overflow.
+  double none = 1;
+  for (std::int64_t i = 0; i < k; ++i) {
+    if (n - right - i <= 0) return 1;
+    none *= static_cast<double>(n - right - i) / static_cast<double>(n - i);
+  }
+  return 1 - none;
+}
+
+base::Scalars evaluation_metrics(const std::string& name, Samples samples) {
+  const std::string key = "eval/" + name;
+  base::Scalars metrics;
+  metrics[key] = mean_of(samples, [](const auto& s) { return s.reward; });
+  metrics[key + "-truncated_ratio"] = truncated_ratio(samples);
+  add_lengths(metrics, key + "/response_len", samples);
+  double groups = 0;
+  for_groups(samples, [&](Samples group) {
+    groups += 1;
+    const auto n = static_cast<std::int64_t>(group.size());
+    const auto right = std::ranges::count_if(group, [](const auto& s) { return s.reward == 1; });
+    for (std::int64_t k = 1; k <= n && n > 1; k *= 2)
+      metrics[key + "-pass@" + std::to_string(k)] += pass_at_k(n, right, k);
+  });
+  for (auto& [metric, value] : metrics)
+    if (metric.starts_with(key + "-pass@")) value /= groups;
+  return metrics;
+}
+
+}  // namespace physarum::buffer

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "physarum/base/metrics.hpp"
+
+#include "physarum/sample/batch.hpp"
+
+namespace physarum::buffer {
+
+/// Metrics of a rollout batch under slime's names: rollout/raw_reward, rollout/response_len/*,
+/// rollout/truncated_ratio, rollout/zero_std/count_<reward>, ... `samples` is sorted by id.
+[[nodiscard]] base::Scalars rollout_metrics(std::span<const sample::SampleSummary> samples);
+
+/// How old the samples are, step minus oldest version: rollout/fully_async/avg_staleness and
+/// max_staleness. Samples without versions are left out.
+[[nodiscard]] base::Scalars staleness_metrics(std::span<const sample::SampleSummary> samples,
+                                              std::int64_t step);
+
+/// eval/<name> (mean reward), eval/<name>-truncated_ratio, eval/<name>/response_len/*, and with
+/// several samples per prompt eval/<name>-pass@k for k = 1, 2, 4, ...: a sample is right if its
+/// reward is 1.
+[[nodiscard]] base::Scalars evaluation_metrics(const std::string& name,
+                                               std::span<const sample::SampleSummary> samples);
+
+/// The chance that at least one of k samples drawn from n, of which `right` are right, is right
+/// (unbiased, without replacement).
+[[nodiscard]] double pass_at_k(std::int64_t n, std::int64_t right, std::int64_t k);
+
+}  // namespace physarum::buffer

@@ -1,0 +1,128 @@
+#include "take_desk.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "physarum/base/contracts.hpp"
+
+#include "physarum/sample/micro_batches.hpp"
+
+#include "batch_selection.hpp"
+#include "statistics.hpp"
+
+namespace physarum::buffer {
+
+TakeDesk::TakeDesk(ServerContext& context, Schedule& schedule, WorkDesk& work, RetireDesk& retired)
+    : context_(context),
+      schedule_(schedule),
+      work_(work),
+      retired_(retired),
+      step_(context.settings.first_step) {}
+
+void TakeDesk::ask(WorldRank trainer, std::int64_t step) {
+  if (step < step_ || step >= context_.settings.num_rollout || asking_.contains(trainer))
+    throw base::MalformedBytes("a trainer asks for a batch that cannot come");
+  asking_[trainer] = step;
+  context_.attendance.waits({trainer, Party::trainer});
+}
+
+void TakeDesk::fetched(WorldRank trainer, std::int64_t step) {
+  if (!plan_ || step != step_) throw base::MalformedBytes("no such batch is under way");
+  fetched_.insert(trainer);
+}
+
+bool TakeDesk::advance() {
+  const bool assembled = assemble();
+  const bool handed_out = hand_out();
+  return finish_batch() || handed_out || assembled;
+}
+
+/// Only the first trainer's question counts: what it has published has come before it, so a version
+/// that is due for evaluation is known by now.
+bool TakeDesk::wanted() const {
+  if (plan_ || step_ >= context_.settings.num_rollout || !retired_.idle()) return false;
+  if (schedule_.evaluation() != nullptr) return false;
+  if (!has_trainers()) return true;
+  const auto first = asking_.find(context_.settings.peers.trainers.front());
+  return first != asking_.end() && first->second == step_;
+}
+
+bool TakeDesk::assemble() {
+  const auto& training = schedule_.training();
+  if (!wanted() || training.stored() < training.groups_per_step()) return false;
+  auto selection = select_batch(training, schedule_.policy(), step_);
+  retry(selection.stale);
+  if (selection.groups.empty()) return !selection.stale.empty();
+  const auto& options = context_.settings.options;
+  sample::BatchPlan plan;
+  plan.step = step_;
+  plan.samples = schedule_.training().take(selection.groups);
+  plan.micro_batches =
+      sample::plan_micro_batches(plan.samples, context_.settings.peers.dp_size,
+                                 options.steps_per_rollout(), options.micro_batch_rule());
+  report(plan.samples);
+  plan_ = std::move(plan);
+  groups_ = std::move(selection.groups);
+  fetched_.clear();
+  return true;
+}
+
+void TakeDesk::retry(const std::vector<GroupId>& stale) {
+  for (const auto group : stale) {
+    ++context_.counters.stale_groups;
+    schedule_.training().reject(group);
+    exchange::send(context_.transport, schedule_.owner_of(group),
+                   exchange::Release{exchange::ReleaseReason::again, {group}});
+  }
+}
+
+void TakeDesk::report(const std::vector<sample::SampleSummary>& samples) {
+  if (!context_.reports.batch_taken) return;
+  auto metrics = rollout_metrics(samples);
+  metrics.merge(staleness_metrics(samples, step_));
+  const auto& counters = context_.counters;
+  metrics["rollout/fully_async/queue_size"] = static_cast<double>(schedule_.training().stored());
+  metrics["rollout/fully_async/stale_groups_filtered"] = static_cast<double>(counters.stale_groups);
+  metrics["rollout/fully_async/aborted_groups_filtered"] =
+      static_cast<double>(counters.aborted_groups);
+  const double seconds = context_.clock.now_s() - work_.first_lease_s(step_);
+  double tokens = 0;
+  for (const auto& sample : samples) tokens += static_cast<double>(sample.response_tokens);
+  const auto engines = static_cast<double>(context_.settings.peers.engines.size());
+  metrics["perf/rollout_time"] = seconds;
+  if (seconds > 0 && engines > 0)
+    metrics["perf/tokens_per_gpu_per_sec"] = tokens / seconds / engines;
+  context_.reports.batch_taken(step_, metrics);
+}
+
+bool TakeDesk::hand_out() {
+  if (!plan_) return false;
+  const auto answered = std::erase_if(asking_, [this](const auto& question) {
+    if (question.second != step_) return false;
+    exchange::send(context_.transport, question.first, exchange::TakeReply{*plan_});
+    context_.attendance.answered({question.first, Party::trainer}, context_.clock.served_s());
+    return true;
+  });
+  return answered > 0;
+}
+
+bool TakeDesk::finish_batch() {
+  if (!plan_ || fetched_.size() < context_.settings.peers.trainers.size()) return false;
+  retired_.retire(step_, context_.settings.purpose, "samples_" + std::to_string(step_) + ".h5",
+                  std::move(groups_));
+  plan_.reset();
+  ++step_;
+  return true;
+}
+
+std::string TakeDesk::describe() const {
+  const auto& training = schedule_.training();
+  if (plan_) {
+    return "batch " + std::to_string(step_) + " fetched by " + std::to_string(fetched_.size()) +
+           " of " + std::to_string(context_.settings.peers.trainers.size()) + " trainers";
+  }
+  return "batch " + std::to_string(step_) + " waits, " + std::to_string(training.stored()) +
+         " groups stored of " + std::to_string(training.groups_per_step());
+}
+
+}  // namespace physarum::buffer

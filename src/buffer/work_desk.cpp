@@ -1,0 +1,146 @@
+#include "work_desk.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "physarum/base/logging.hpp"
+
+namespace physarum::buffer {
+
+using exchange::Arrival;
+using exchange::DeliveryOutcome;
+using exchange::RunState;
+
+void WorkDesk::ask(WorldRank engine, const exchange::WorkRequest& request) {
+  // It crossed an answer; the engine asks again when it has seen that one.
+  if (request.replies_seen != replies_[engine]) return;
+  parked_[engine] = {request, request.free_samples, {}};
+  context_.attendance.waits({engine, Party::engine});
+}
+
+void WorkDesk::arrive(const Arrival& arrival) {
+  const auto* record = leases_.find(arrival.group);
+  const bool current = record != nullptr && record->id == arrival.lease;
+  if (arrival.outcome == DeliveryOutcome::stored) {
+    // Whoever was first: nobody else needs to answer this group any more.
+    leases_.complete(arrival.group);
+    if (schedule_.store(arrival.group, arrival.samples)) return;
+    ++context_.counters.malformed_messages;
+    base::log_error("group " + std::to_string(arrival.group.value()) +
+                    " was delivered but not asked for, or has a wrong size");
+    exchange::send(context_.transport, schedule_.owner_of(arrival.group),
+                   exchange::Release{exchange::ReleaseReason::again, {arrival.group}});
+    return;
+  }
+  if (arrival.outcome == DeliveryOutcome::repeated) {
+    ++context_.counters.repeated_groups;
+  } else if (current) {
+    ++context_.counters.aborted_groups;
+    give_back(*leases_.complete(arrival.group));
+  }
+}
+
+void WorkDesk::give_back(const LeaseRecord& record) { schedule_.give_back(record.group); }
+
+void WorkDesk::drop(WorldRank engine) {
+  parked_.erase(engine);
+  for (const auto& record : leases_.drop_engine(engine)) {
+    ++context_.counters.returned_leases;
+    give_back(record);
+  }
+}
+
+bool WorkDesk::advance() {
+  if (state_ == RunState::over) return answer();
+  const bool expired = expire();
+  const bool granted = grant();
+  return answer() || expired || granted;
+}
+
+bool WorkDesk::expire() {
+  const auto expired = leases_.expire(context_.clock.served_s());
+  for (const auto& record : expired) {
+    ++context_.counters.expired_leases;
+    base::log_warning("lease of group " + std::to_string(record.group.value()) + " by " +
+                      buffer::describe({record.engine, Party::engine}) + " is over its deadline");
+    give_back(record);
+  }
+  return !expired.empty();
+}
+
+/// What an engine may have in flight while others have not asked yet: its part of all that is or
+/// could be in flight.
+std::int64_t WorkDesk::share() const {
+  const std::int64_t engines = std::max<std::int64_t>(1, context_.attendance.count(Party::engine));
+  return (schedule_.available() + leases_.size() + engines - 1) / engines;
+}
+
+bool WorkDesk::grant() {
+  if (parked_.empty()) return false;
+  const std::int64_t part = share();
+  bool granted = false;
+  while (auto lease = schedule_.next()) {
+    const auto chosen = choose(lease->n_samples, part);
+    if (chosen == parked_.end()) break;
+    lend(chosen->first, chosen->second, std::move(*lease));
+    granted = true;
+  }
+  return granted;
+}
+
+std::map<WorldRank, WorkDesk::Parked>::iterator WorkDesk::choose(std::int64_t n_samples,
+                                                                 std::int64_t share) {
+  const auto engines = static_cast<std::size_t>(context_.attendance.count(Party::engine));
+  auto best = parked_.end();
+  for (auto it = parked_.begin(); it != parked_.end(); ++it) {
+    const std::int64_t busy = leases_.in_flight(it->first);
+    // An idle engine gets work even if a group is larger than its room: it decodes it in turns.
+    if (busy > 0 && it->second.room < n_samples) continue;
+    if (busy >= share && parked_.size() < engines) continue;
+    if (best == parked_.end() || busy < leases_.in_flight(best->first)) best = it;
+  }
+  return best;
+}
+
+void WorkDesk::lend(WorldRank engine, Parked& parked, sample::Lease lease) {
+  lease.deadline_s = context_.settings.options.lease_deadline_s;
+  lease.id = leases_.grant(lease.group, engine, context_.clock.served_s(), lease.deadline_s);
+  schedule_.lend(lease.group, lease.id);
+  parked.room -= lease.n_samples;
+  if (!is_evaluation(lease.group)) {
+    first_lease_s_.try_emplace(schedule_.training().step_of(lease.group), context_.clock.now_s());
+  }
+  parked.leases.push_back(std::move(lease));
+}
+
+bool WorkDesk::answer() {
+  bool answered = false;
+  for (auto it = parked_.begin(); it != parked_.end();) {
+    auto& [engine, parked] = *it;
+    const bool news = schedule_.published().valid() && parked.request.known < schedule_.published();
+    if (parked.leases.empty() && !news && state_ == RunState::going) {
+      ++it;
+      continue;
+    }
+    exchange::send(context_.transport, engine,
+                   exchange::WorkReply{std::move(parked.leases), schedule_.published(), state_});
+    ++replies_[engine];
+    context_.attendance.answered({engine, Party::engine}, context_.clock.served_s());
+    it = parked_.erase(it);
+    answered = true;
+  }
+  return answered;
+}
+
+double WorkDesk::first_lease_s(std::int64_t step) {
+  first_lease_s_.erase(first_lease_s_.begin(), first_lease_s_.lower_bound(step));
+  const auto found = first_lease_s_.find(step);
+  return found == first_lease_s_.end() ? context_.clock.now_s() : found->second;
+}
+
+std::string WorkDesk::describe() const {
+  return std::to_string(leases_.size()) + " groups lent, " + std::to_string(parked_.size()) +
+         " engines waiting for work";
+}
+
+}  // namespace physarum::buffer
