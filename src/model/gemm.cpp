@@ -26,10 +26,27 @@ PackedMatrix::PackedMatrix(std::int64_t out, std::int64_t in)
 void PackedMatrix::pack(std::int64_t first, std::int64_t rows, const float* weights,
                         std::int64_t stride) {
   base::expects(first >= 0 && rows >= 0 && first + rows <= out_, "pack: rows beyond the matrix");
-  for (std::int64_t row = first; row < first + rows; ++row) {
+  // Whole panels go fast. The rest goes row by row: other rows of its panel may be there already.
+  const std::int64_t whole = first % panel_width == 0 ? rows / panel_width * panel_width : 0;
+  if (whole > 0) {
+    gemm_kernels().interleave_right({weights, stride, 1, whole, in_}, panels_.data() + first * in_);
+  }
+  for (std::int64_t row = first + whole; row < first + rows; ++row) {
     float* to = panels_.data() + row / panel_width * panel_width * in_ + row % panel_width;
     const float* from = weights + (row - first) * stride;
     for (std::int64_t k = 0; k < in_; ++k) to[k * panel_width] = from[k];
+  }
+}
+
+void PackedMatrix::pack_transposed(std::int64_t first, std::int64_t columns, const float* weights,
+                                   std::int64_t stride) {
+  base::expects(first >= 0 && columns >= 0 && first + columns <= in_,
+                "pack_transposed: columns beyond the matrix");
+  for (std::int64_t k = first; k < first + columns; ++k, weights += stride) {
+    for (std::int64_t row = 0; row < out_; row += panel_width) {
+      std::copy_n(weights + row, std::min(panel_width, out_ - row),
+                  panels_.data() + row * in_ + k * panel_width);
+    }
   }
 }
 

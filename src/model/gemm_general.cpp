@@ -34,21 +34,24 @@ void multiply_general(const ProductSize& size, Factor a, Factor b, OutputRows c,
   base::expects(size.rows >= 0 && size.columns >= 0 && size.depth >= 1, "a product without depth");
   float* panels = workspace.right(round_up(size.columns, width) * depth_block);
   float* tiles = workspace.left(row_block * depth_block + interleave_slack);
+  // A row-major left factor is read where it is; another one is put into tiles first.
+  const bool in_place = a.column_stride == 1 && a.row_stride < 1024 && size.columns <= 256;
   for (std::int64_t k = 0; k < size.depth; k += depth_block) {
     const std::int64_t depth = std::min(depth_block, size.depth - k);
     gemm_kernels().interleave_right(
         {b.at + k * b.row_stride, b.column_stride, b.row_stride, size.columns, depth}, panels);
     for (std::int64_t row = 0; row < size.rows; row += row_block) {
       const std::int64_t rows = std::min(row_block, size.rows - row);
-      gemm_kernels().interleave_left({a.at + row * a.row_stride + k * a.column_stride, a.row_stride,
-                                      a.column_stride, rows, depth},
-                                     tiles);
+      const float* left = a.at + row * a.row_stride + k * a.column_stride;
+      if (!in_place) {
+        gemm_kernels().interleave_left({left, a.row_stride, a.column_stride, rows, depth}, tiles);
+      }
       gemm_kernels().multiply_panels(
-          {.x = tiles,
+          {.x = in_place ? left : tiles,
            .rows = rows,
-           .tile_stride = gemm_tile_rows * depth,
-           .row_stride = 1,
-           .step = gemm_tile_rows,
+           .tile_stride = gemm_tile_rows * (in_place ? a.row_stride : depth),
+           .row_stride = in_place ? a.row_stride : 1,
+           .step = in_place ? 1 : gemm_tile_rows,
            .panels = panels,
            .panel_stride = depth * width,
            .columns = size.columns,

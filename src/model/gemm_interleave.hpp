@@ -50,15 +50,19 @@ inline void interleave_lines(const float* lines, std::int64_t line_stride, std::
   }
 }
 
-/// Values of `group` lines that stand side by side.
+/// Lines that stand side by side: depth by depth, so that memory is read in its order.
 template <std::int64_t group>
-inline void interleave_columns(const float* lines, std::int64_t depth_stride, std::int64_t count,
-                               std::int64_t depth, float* to) {
-  for (std::int64_t k = 0; k < depth; ++k, lines += depth_stride, to += group) {
-    if (count == group) {
-      std::memcpy(to, lines, sizeof(float) * group);
-    } else {
-      for (std::int64_t i = 0; i < group; ++i) to[i] = i < count ? lines[i] : 0.0F;
+inline void interleave_columns(const LineBlock& block, float* to) {
+  const std::int64_t whole = block.lines / group * group;
+  for (std::int64_t k = 0; k < block.depth; ++k) {
+    const float* from = block.at + k * block.depth_stride;
+    float* column = to + k * group;
+    for (std::int64_t line = 0; line < whole; line += group) {
+      std::memcpy(column + line * block.depth, from + line, sizeof(float) * group);
+    }
+    if (whole == block.lines) continue;
+    for (std::int64_t i = 0; i < group; ++i) {
+      column[whole * block.depth + i] = whole + i < block.lines ? from[whole + i] : 0.0F;
     }
   }
 }
@@ -66,14 +70,11 @@ inline void interleave_columns(const float* lines, std::int64_t depth_stride, st
 /// See GemmKernels.
 template <std::int64_t group>
 inline void interleave(const LineBlock& block, float* to) {
+  if (block.line_stride == 1) return interleave_columns<group>(block, to);
   for (std::int64_t line = 0; line < block.lines; line += group, to += block.depth * group) {
     const std::int64_t left = block.lines - line;
     const std::int64_t count = left < group ? left : group;
     const float* lines = block.at + line * block.line_stride;
-    if (block.line_stride == 1) {
-      interleave_columns<group>(lines, block.depth_stride, count, block.depth, to);
-      continue;
-    }
     for (std::int64_t first = 0; first < group; first += lanes) {
       interleave_lines(lines + first * block.line_stride, block.line_stride, count - first,
                        block.depth, group, to + first);

@@ -29,22 +29,29 @@ PHYSARUM_INLINE void multiply_tile_rows(const PanelTask& task, const float* x, c
                                         const float* start, std::int64_t start_stride, float* y,
                                         std::int64_t y_stride) {
   Float8 sums[rows][2 * panels];
+#pragma GCC unroll 8
   for (int r = 0; r < rows; ++r) {
+#pragma GCC unroll 8
     for (int v = 0; v < 2 * panels; ++v) sums[r][v] = load(start + r * start_stride + v * lanes);
   }
   for (std::int64_t k = 0; k < task.depth; ++k) {
     Float8 b[2 * panels];
+#pragma GCC unroll 8
     for (int v = 0; v < 2 * panels; ++v) {
       b[v] = load(panel + v / 2 * task.panel_stride + v % 2 * lanes);
     }
+#pragma GCC unroll 8
     for (int r = 0; r < rows; ++r) {
       const Float8 factor = splat(x[r * task.row_stride]);
+#pragma GCC unroll 8
       for (int v = 0; v < 2 * panels; ++v) sums[r][v] = multiply_add(factor, b[v], sums[r][v]);
     }
     panel += panel_columns;
     x += task.step;
   }
+#pragma GCC unroll 8
   for (int r = 0; r < rows; ++r) {
+#pragma GCC unroll 8
     for (int v = 0; v < 2 * panels; ++v) store(y + r * y_stride + v * lanes, sums[r][v]);
   }
 }

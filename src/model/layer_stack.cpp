@@ -100,15 +100,15 @@ void LayerStack::run_last_layer(const float* flat) {
 void LayerStack::backward(const float* flat, float* flat_gradients) {
   base::expects(keep_ == Keep::for_backward, "forward() did not keep what backward() needs");
   const auto tokens = sequences().tokens();
-  shared_.d_attended.reserve(tokens * config_->query_width());
+  d_attended_.reserve(tokens * config_->query_width());
   d_stream_.reserve(tokens * config_->hidden_size);
   run_last_layer_backward(flat, flat_gradients);
   for (std::size_t layer = layers_.size() - 1; layer-- > 0;) {
     auto& memory = memory_[layer];
     layers_[layer].rows.backward(flat, flat_gradients, tokens, memory.mixer.attended.data(),
-                                 memory.rows, shared_, d_stream_.data(), shared_.d_attended.data());
+                                 memory.rows, shared_, d_stream_.data(), d_attended_.data());
     layers_[layer].mixer.backward(flat, flat_gradients, sequences(), memory.input.data(),
-                                  memory.mixer, shared_, d_stream_.data());
+                                  memory.mixer, d_attended_.data(), shared_, d_stream_.data());
   }
   embed_backward(flat_gradients);
   keep_ = Keep::nothing;
@@ -121,10 +121,10 @@ void LayerStack::run_last_layer_backward(const float* flat, float* flat_gradient
   d_selected_attended_.reserve(count(rows_) * width);
   layers_.back().rows.backward(flat, flat_gradients, count(rows_), selected_attended_.data(),
                                memory.rows, shared_, d_output_.data(), d_selected_attended_.data());
-  scatter(d_selected_attended_.data(), rows_, width, tokens, shared_.d_attended.data());
+  scatter(d_selected_attended_.data(), rows_, width, tokens, d_attended_.data());
   scatter(d_output_.data(), rows_, config_->hidden_size, tokens, d_stream_.data());
   layers_.back().mixer.backward(flat, flat_gradients, sequences(), memory.input.data(),
-                                memory.mixer, shared_, d_stream_.data());
+                                memory.mixer, d_attended_.data(), shared_, d_stream_.data());
 }
 
 void LayerStack::embed_backward(float* flat_gradients) const {

@@ -66,6 +66,7 @@ class LayerStack {
   std::vector<std::int64_t> rows_;
   Keep keep_ = Keep::nothing;
   AlignedBuffer d_stream_;             ///< [T, hidden]
+  AlignedBuffer d_attended_;           ///< [T, query_width]
   AlignedBuffer selected_attended_;    ///< [rows, query_width]
   AlignedBuffer d_selected_attended_;  ///< [rows, query_width]
   AlignedBuffer output_;               ///< [rows, hidden]

@@ -1,16 +1,16 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
-#include "matrix_product.hpp"
+#include "physarum/model/gemm.hpp"
+
+#include "matrix_view.hpp"
 
 namespace physarum::model {
 
 /// Linear layers with one input whose outputs stand side by side: query, key and value; gate and
-/// up. Weights that are neighbours in the flat buffer make one matrix product; if their sizes force
-/// a gap between them, there is one for each.
+/// up. They make one matrix product. Weights are reordered for it once for many rows.
 class Projection {
  public:
   struct Part {
@@ -18,28 +18,32 @@ class Projection {
     std::int64_t bias;    ///< offset of [width], or -1
     std::int64_t width;
   };
-  Projection(std::int64_t in, const std::vector<Part>& parts);
+  Projection(std::int64_t in, std::vector<Part> parts);
 
   [[nodiscard]] std::int64_t in() const { return in_; }
   [[nodiscard]] std::int64_t out() const { return out_; }
 
-  /// y (+)= x wT, then + bias. `flat` are all parameters.
-  void forward(const float* flat, ConstMatrix x, Matrix y, Into into) const;
+  /// Takes the weights from `flat`, all parameters; before forward() or backward_input(), whenever
+  /// they may have changed.
+  void pack_for_forward(const float* flat);
+  void pack_for_backward(const float* flat);
+
+  /// y (+)= x wT + bias.
+  void forward(ConstMatrix x, Matrix y, Update update) const;
   /// dx = dy w.
-  void backward_input(const float* flat, ConstMatrix dy, Matrix dx) const;
+  void backward_input(ConstMatrix dy, Matrix dx) const;
   /// Adds to the gradients of weights and biases in `flat_gradients`.
-  void backward_weights(ConstMatrix dy, ConstMatrix x, float* flat_gradients) const;
+  void backward_weights(ConstMatrix dy, ConstMatrix x, float* flat_gradients,
+                        GemmWorkspace& workspace) const;
 
  private:
-  struct Piece {
-    std::int64_t offset;
-    std::int64_t width;
-    std::int64_t column;  ///< where its outputs start
-  };
   std::int64_t in_;
   std::int64_t out_ = 0;
-  std::vector<Piece> weights_;
-  std::vector<Piece> biases_;
+  std::vector<Part> parts_;
+  bool has_bias_ = false;
+  std::vector<float> bias_;    ///< [out]
+  PackedMatrix weights_;       ///< [out, in]
+  PackedMatrix back_weights_;  ///< [in, out]
 };
 
 }  // namespace physarum::model

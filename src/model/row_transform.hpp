@@ -7,7 +7,7 @@
 #include "physarum/model/parameter_layout.hpp"
 
 #include "projection.hpp"
-#include "token_mixer.hpp"
+#include "shared_memory.hpp"
 
 namespace physarum::model {
 
@@ -25,13 +25,23 @@ class RowTransform {
 
   /// memory.middle holds the block's input on entry. y [rows, hidden] may be the block's input.
   void forward(const float* flat, std::int64_t rows, const float* attended, Memory& memory,
-               SharedMemory& shared, float* y) const;
+               SharedMemory& shared, float* y);
   /// d [rows, hidden]: gradient of y on entry, of the block's input (without the attention's share)
   /// on return. d_attended [rows, query_width] is overwritten.
   void backward(const float* flat, float* flat_gradients, std::int64_t rows, const float* attended,
-                Memory& memory, SharedMemory& shared, float* d, float* d_attended) const;
+                Memory& memory, SharedMemory& shared, float* d, float* d_attended);
 
  private:
+  /// Rows [first, first + count).
+  struct Chunk {
+    std::int64_t first;
+    std::int64_t count;
+  };
+  void forward_chunk(const float* flat, const Chunk& chunk, const float* attended, Memory& memory,
+                     SharedMemory& shared, float* y) const;
+  void backward_chunk(const float* flat, float* flat_gradients, const Chunk& chunk,
+                      const float* attended, Memory& memory, SharedMemory& shared, float* d,
+                      float* d_attended) const;
   const ModelConfig* config_;
   std::int64_t norm_;
   Projection output_;

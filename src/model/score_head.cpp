@@ -9,9 +9,9 @@ namespace physarum::model {
 namespace {
 /// 16 MiB of logits may be kept from forward to backward.
 constexpr std::int64_t most_kept_logits = std::int64_t{1} << 22;
-/// 1 MiB of logits at a time otherwise.
+/// About 1 MiB of logits at a time.
 constexpr std::int64_t chunk_logits = std::int64_t{1} << 18;
-constexpr std::int64_t fewest_rows = 16;
+constexpr std::int64_t fewest_rows = 18;
 
 std::span<const float> first_of(const AlignedBuffer& buffer, std::int64_t count) {
   return buffer.span().first(static_cast<std::size_t>(count));
@@ -23,9 +23,15 @@ ScoreHead::ScoreHead(const ModelConfig& config, const ModelOffsets& at)
       norm_(at.final_norm),
       head_(config.hidden_size, {{at.head, -1, config.vocab_size}}) {}
 
-std::int64_t ScoreHead::chunk_rows(std::int64_t rows) const {
-  if (rows * config_->vocab_size <= most_kept_logits) return rows;
-  return std::min(rows, std::max(fewest_rows, chunk_logits / config_->vocab_size));
+void ScoreHead::plan(std::int64_t rows) {
+  kept_ = rows * config_->vocab_size <= most_kept_logits;
+  chunk_ = std::clamp(chunk_logits / config_->vocab_size, fewest_rows, chunk_rows);
+  logits_.reserve((kept_ ? rows : chunk_) * config_->vocab_size);
+}
+
+Matrix ScoreHead::logits_at(std::int64_t first, std::int64_t rows) {
+  const auto row = kept_ ? first : 0;
+  return dense(logits_.data() + row * config_->vocab_size, rows, config_->vocab_size);
 }
 
 void ScoreHead::norm(const float* flat, const float* x, std::int64_t rows) {
@@ -35,27 +41,27 @@ void ScoreHead::norm(const float* flat, const float* x, std::int64_t rows) {
                      config_->hidden_size, normed_.data(), inverse_rms_.data());
 }
 
-void ScoreHead::project(const float* flat, std::int64_t first, std::int64_t rows) {
+void ScoreHead::project(std::int64_t first, Matrix logits) const {
   const auto hidden = config_->hidden_size;
-  head_.forward(flat, read(dense(normed_.data() + first * hidden, rows, hidden)),
-                dense(logits_.data(), rows, config_->vocab_size), Into::replace);
+  head_.forward(dense(normed_.data() + first * hidden, logits.rows, hidden), logits,
+                Update::replace);
 }
 
 TokenScores ScoreHead::forward(const float* flat, const float* x,
                                std::span<const base::TokenId> targets, double temperature,
                                Entropy entropy) {
   const auto rows = static_cast<std::int64_t>(targets.size());
-  const auto chunk = chunk_rows(rows);
-  inverse_temperature_ = static_cast<float>(1.0 / temperature);
-  norm(flat, x, rows);
-  logits_.reserve(chunk * config_->vocab_size);
-  for (auto* buffer : {&log_sums_, &log_probs_, &entropies_}) buffer->reserve(rows);
   const bool with_entropy = entropy == Entropy::compute;
-  for (std::int64_t first = 0; first < rows; first += chunk) {
-    const auto count = std::min(chunk, rows - first);
-    project(flat, first, count);
+  inverse_temperature_ = static_cast<float>(1.0 / temperature);
+  plan(rows);
+  norm(flat, x, rows);
+  for (auto* buffer : {&log_sums_, &log_probs_, &entropies_}) buffer->reserve(rows);
+  head_.pack_for_forward(flat);
+  for (std::int64_t first = 0; first < rows; first += chunk_) {
+    const Matrix logits = logits_at(first, std::min(chunk_, rows - first));
+    project(first, logits);
     kernels().token_scores(
-        {count, config_->vocab_size, inverse_temperature_, targets.data() + first}, logits_.data(),
+        {logits.rows, config_->vocab_size, inverse_temperature_, targets.data() + first}, logits.at,
         log_probs_.data() + first, log_sums_.data() + first,
         with_entropy ? entropies_.data() + first : nullptr);
   }
@@ -67,29 +73,30 @@ void ScoreHead::backward(const float* flat, float* flat_gradients, const float* 
                          std::span<const float> d_entropies, float* dx) {
   const auto rows = static_cast<std::int64_t>(targets.size());
   const auto hidden = config_->hidden_size;
-  const auto chunk = chunk_rows(rows);
-  d_normed_.reserve(rows * hidden);
-  for (std::int64_t first = 0; first < rows; first += chunk) {
-    const auto count = std::min(chunk, rows - first);
-    if (chunk < rows) project(flat, first, count);  // else forward() left them
-    kernels().token_scores_backward(
-        {count, config_->vocab_size, inverse_temperature_, targets.data() + first},
-        log_sums_.data() + first, d_log_probs.data() + first,
-        d_entropies.empty() ? nullptr : d_entropies.data() + first, logits_.data());
-    const auto d_logits = read(dense(logits_.data(), count, config_->vocab_size));
-    head_.backward_weights(d_logits, read(dense(normed_.data() + first * hidden, count, hidden)),
-                           flat_gradients);
-    head_.backward_input(flat, d_logits, dense(d_normed_.data() + first * hidden, count, hidden));
-  }
+  d_normed_.reserve(chunk_ * hidden);
   std::fill_n(dx, rows * hidden, 0.0F);
-  kernels().rms_norm_backward(d_normed_.data(), x, flat + norm_, inverse_rms_.data(), rows, hidden,
-                              dx, flat_gradients + norm_);
+  head_.pack_for_backward(flat);
+  for (std::int64_t first = 0; first < rows; first += chunk_) {
+    const Matrix logits = logits_at(first, std::min(chunk_, rows - first));
+    if (!kept_) project(first, logits);
+    kernels().token_scores_backward(
+        {logits.rows, config_->vocab_size, inverse_temperature_, targets.data() + first},
+        log_sums_.data() + first, d_log_probs.data() + first,
+        d_entropies.empty() ? nullptr : d_entropies.data() + first, logits.at);
+    head_.backward_weights(read(logits),
+                           read(dense(normed_.data() + first * hidden, logits.rows, hidden)),
+                           flat_gradients, workspace_);
+    head_.backward_input(read(logits), dense(d_normed_.data(), logits.rows, hidden));
+    kernels().rms_norm_backward(d_normed_.data(), x + first * hidden, flat + norm_,
+                                inverse_rms_.data() + first, logits.rows, hidden,
+                                dx + first * hidden, flat_gradients + norm_);
+  }
 }
 
 void ScoreHead::logits(const float* flat, const float* x, std::int64_t rows, float* logits) {
   norm(flat, x, rows);
-  head_.forward(flat, read(dense(normed_.data(), rows, config_->hidden_size)),
-                dense(logits, rows, config_->vocab_size), Into::replace);
+  head_.pack_for_forward(flat);
+  project(0, dense(logits, rows, config_->vocab_size));
 }
 
 }  // namespace physarum::model

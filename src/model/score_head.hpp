@@ -34,21 +34,25 @@ class ScoreHead {
 
  private:
   void norm(const float* flat, const float* x, std::int64_t rows);
-  /// Logits of rows [first, first + rows) into logits_.
-  void project(const float* flat, std::int64_t first, std::int64_t rows);
-  [[nodiscard]] std::int64_t chunk_rows(std::int64_t rows) const;
+  /// Where logits of rows from `first` on lie: in their place if all are kept, else at the start.
+  [[nodiscard]] Matrix logits_at(std::int64_t first, std::int64_t rows);
+  void project(std::int64_t first, Matrix logits) const;
+  void plan(std::int64_t rows);
 
   const ModelConfig* config_;
   std::int64_t norm_;
   Projection head_;
   float inverse_temperature_ = 1.0F;
+  bool kept_ = false;
+  std::int64_t chunk_ = 0;     ///< rows at a time
   AlignedBuffer inverse_rms_;  ///< [rows]
   AlignedBuffer normed_;       ///< [rows, hidden]
-  AlignedBuffer d_normed_;     ///< [rows, hidden]
-  AlignedBuffer logits_;       ///< [chunk_rows, vocab]
+  AlignedBuffer d_normed_;     ///< [chunk, hidden]
+  AlignedBuffer logits_;       ///< [rows or chunk, vocab]
   AlignedBuffer log_sums_;     ///< [rows]
   AlignedBuffer log_probs_;    ///< [rows]
   AlignedBuffer entropies_;    ///< [rows]
+  GemmWorkspace workspace_;
 };
 
 }  // namespace physarum::model

@@ -1,7 +1,5 @@
 #include "token_mixer.hpp"
 
-#include <algorithm>
-
 namespace physarum::model {
 
 namespace {
@@ -16,6 +14,15 @@ Projection qkv_projection(const ModelConfig& config, const LayerOffsets& at) {
 TokenMixer::TokenMixer(const ModelConfig& config, const LayerOffsets& at)
     : config_(&config), norm_(at.input_norm), qkv_(qkv_projection(config, at)) {}
 
+TokenMixer::Group TokenMixer::group_from(const Sequences& sequences, std::size_t first) {
+  const auto begin = sequences.starts[first];
+  auto last = first + 1;
+  while (last + 1 < sequences.starts.size() && sequences.starts[last + 1] - begin <= chunk_rows) {
+    ++last;
+  }
+  return {first, last, begin, sequences.starts[last] - begin};
+}
+
 AttentionShape TokenMixer::shape_of(const Sequences& sequences, std::size_t sequence) const {
   return {.tokens = sequences.starts[sequence + 1] - sequences.starts[sequence],
           .heads = config_->num_attention_heads,
@@ -26,61 +33,85 @@ AttentionShape TokenMixer::shape_of(const Sequences& sequences, std::size_t sequ
 }
 
 void TokenMixer::forward(const float* flat, const Sequences& sequences, const float* x,
-                         Memory& memory, SharedMemory& shared) const {
+                         Memory& memory, SharedMemory& shared) {
   const auto tokens = sequences.tokens();
-  const auto hidden = config_->hidden_size;
   memory.inverse_rms.reserve(tokens);
   memory.qkv.reserve(tokens * config_->attention_width());
-  shared.normed.reserve(tokens * hidden);
-  kernels().rms_norm(x, flat + norm_, static_cast<float>(config_->rms_norm_eps), tokens, hidden,
-                     shared.normed.data(), memory.inverse_rms.data());
-  qkv_.forward(flat, read(dense(shared.normed.data(), tokens, hidden)),
-               dense(memory.qkv.data(), tokens, qkv_.out()), Into::replace);
-  attend(sequences, memory, shared);
-}
-
-void TokenMixer::attend(const Sequences& sequences, Memory& memory, SharedMemory& shared) const {
-  memory.log_sums.reserve(sequences.tokens() * config_->num_attention_heads);
-  memory.attended.reserve(sequences.tokens() * config_->query_width());
-  for (std::size_t s = 0; s + 1 < sequences.starts.size(); ++s) {
-    const auto shape = shape_of(sequences, s);
-    const auto first = sequences.starts[s];
-    shared.scratch.reserve(kernels().attention_scratch(shape));
-    kernels().attention(shape, memory.qkv.data() + first * shape.row_width(),
-                        memory.attended.data() + first * config_->query_width(),
-                        memory.log_sums.data() + first * shape.heads, shared.scratch.data());
+  memory.log_sums.reserve(tokens * config_->num_attention_heads);
+  memory.attended.reserve(tokens * config_->query_width());
+  qkv_.pack_for_forward(flat);
+  for (std::size_t s = 0; s + 1 < sequences.starts.size();) {
+    const auto group = group_from(sequences, s);
+    project(flat, group, x, memory, shared);
+    for (; s < group.last; ++s) attend(sequences, s, memory, shared);
   }
 }
 
-void TokenMixer::attend_backward(const Sequences& sequences, const Memory& memory,
-                                 SharedMemory& shared) const {
-  shared.d_qkv.reserve(sequences.tokens() * config_->attention_width());
-  for (std::size_t s = 0; s + 1 < sequences.starts.size(); ++s) {
-    const auto shape = shape_of(sequences, s);
-    const auto first = sequences.starts[s];
-    const auto query_at = first * config_->query_width();
-    kernels().attention_backward(
-        shape, memory.qkv.data() + first * shape.row_width(), memory.attended.data() + query_at,
-        memory.log_sums.data() + first * shape.heads, shared.d_attended.data() + query_at,
-        shared.d_qkv.data() + first * shape.row_width(), shared.scratch.data());
-  }
+void TokenMixer::project(const float* flat, const Group& group, const float* x, Memory& memory,
+                         SharedMemory& shared) const {
+  const auto hidden = config_->hidden_size;
+  shared.normed.reserve(group.tokens * hidden);
+  const Matrix normed = dense(shared.normed.data(), group.tokens, hidden);
+  kernels().rms_norm(x + group.begin * hidden, flat + norm_,
+                     static_cast<float>(config_->rms_norm_eps), group.tokens, hidden, normed.at,
+                     memory.inverse_rms.data() + group.begin);
+  qkv_.forward(read(normed),
+               dense(memory.qkv.data() + group.begin * qkv_.out(), group.tokens, qkv_.out()),
+               Update::replace);
+}
+
+void TokenMixer::attend(const Sequences& sequences, std::size_t sequence, Memory& memory,
+                        SharedMemory& shared) const {
+  const auto shape = shape_of(sequences, sequence);
+  const auto begin = sequences.starts[sequence];
+  shared.scratch.reserve(kernels().attention_scratch(shape));
+  kernels().attention(shape, memory.qkv.data() + begin * qkv_.out(),
+                      memory.attended.data() + begin * config_->query_width(),
+                      memory.log_sums.data() + begin * shape.heads, shared.scratch.data());
 }
 
 void TokenMixer::backward(const float* flat, float* flat_gradients, const Sequences& sequences,
-                          const float* x, const Memory& memory, SharedMemory& shared,
-                          float* dx) const {
-  const auto tokens = sequences.tokens();
+                          const float* x, const Memory& memory, const float* d_attended,
+                          SharedMemory& shared, float* dx) {
+  qkv_.pack_for_backward(flat);
+  for (std::size_t s = 0; s + 1 < sequences.starts.size();) {
+    const auto group = group_from(sequences, s);
+    shared.d_qkv.reserve(group.tokens * qkv_.out());
+    for (; s < group.last; ++s) {
+      attend_backward(sequences, group, s, memory, d_attended, shared);
+    }
+    project_backward(flat, flat_gradients, group, x, memory, shared, dx);
+  }
+}
+
+void TokenMixer::attend_backward(const Sequences& sequences, const Group& group,
+                                 std::size_t sequence, const Memory& memory,
+                                 const float* d_attended, SharedMemory& shared) const {
+  const auto shape = shape_of(sequences, sequence);
+  const auto begin = sequences.starts[sequence];
+  const auto query_at = begin * config_->query_width();
+  kernels().attention_backward(
+      shape, memory.qkv.data() + begin * qkv_.out(), memory.attended.data() + query_at,
+      memory.log_sums.data() + begin * shape.heads, d_attended + query_at,
+      shared.d_qkv.data() + (begin - group.begin) * qkv_.out(), shared.scratch.data());
+}
+
+void TokenMixer::project_backward(const float* flat, float* flat_gradients, const Group& group,
+                                  const float* x, const Memory& memory, SharedMemory& shared,
+                                  float* dx) const {
   const auto hidden = config_->hidden_size;
-  attend_backward(sequences, memory, shared);
-  shared.d_normed.reserve(tokens * hidden);
-  const ConstMatrix d_qkv = read(dense(shared.d_qkv.data(), tokens, qkv_.out()));
-  const Matrix normed = dense(shared.normed.data(), tokens, hidden);
-  const Matrix d_normed = dense(shared.d_normed.data(), tokens, hidden);
-  kernels().rms_norm_again(x, flat + norm_, memory.inverse_rms.data(), tokens, hidden, normed.at);
-  qkv_.backward_weights(d_qkv, read(normed), flat_gradients);
-  qkv_.backward_input(flat, d_qkv, d_normed);
-  kernels().rms_norm_backward(d_normed.at, x, flat + norm_, memory.inverse_rms.data(), tokens,
-                              hidden, dx, flat_gradients + norm_);
+  shared.normed.reserve(group.tokens * hidden);
+  shared.d_normed.reserve(group.tokens * hidden);
+  const ConstMatrix d_qkv = read(dense(shared.d_qkv.data(), group.tokens, qkv_.out()));
+  const Matrix normed = dense(shared.normed.data(), group.tokens, hidden);
+  const Matrix d_normed = dense(shared.d_normed.data(), group.tokens, hidden);
+  const float* inputs = x + group.begin * hidden;
+  const float* inverse_rms = memory.inverse_rms.data() + group.begin;
+  kernels().rms_norm_again(inputs, flat + norm_, inverse_rms, group.tokens, hidden, normed.at);
+  qkv_.backward_weights(d_qkv, read(normed), flat_gradients, shared.workspace);
+  qkv_.backward_input(d_qkv, d_normed);
+  kernels().rms_norm_backward(d_normed.at, inputs, flat + norm_, inverse_rms, group.tokens, hidden,
+                              dx + group.begin * hidden, flat_gradients + norm_);
 }
 
 }  // namespace physarum::model

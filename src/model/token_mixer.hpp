@@ -10,18 +10,9 @@
 
 #include "kernels.hpp"
 #include "projection.hpp"
+#include "shared_memory.hpp"
 
 namespace physarum::model {
-
-/// Memory that layers use one after another.
-struct SharedMemory {
-  AlignedBuffer normed;      ///< [T, hidden]: input of a projection, and its gradient's companion
-  AlignedBuffer d_normed;    ///< [T, hidden]
-  AlignedBuffer inner;       ///< [T, intermediate]
-  AlignedBuffer d_qkv;       ///< [T, attention_width]
-  AlignedBuffer d_attended;  ///< [T, query_width]
-  AlignedBuffer scratch;     ///< of the attention kernel
-};
 
 /// How tokens lie in sequences.
 struct Sequences {
@@ -44,16 +35,31 @@ class TokenMixer {
 
   /// x [T, hidden] to memory.attended.
   void forward(const float* flat, const Sequences& sequences, const float* x, Memory& memory,
-               SharedMemory& shared) const;
-  /// shared.d_attended to dx [T, hidden], which it adds to.
+               SharedMemory& shared);
+  /// d_attended [T, query_width] to dx [T, hidden], which it adds to.
   void backward(const float* flat, float* flat_gradients, const Sequences& sequences,
-                const float* x, const Memory& memory, SharedMemory& shared, float* dx) const;
+                const float* x, const Memory& memory, const float* d_attended, SharedMemory& shared,
+                float* dx);
 
  private:
+  /// Neighbouring sequences that are worked on together.
+  struct Group {
+    std::size_t first;  ///< sequences [first, last)
+    std::size_t last;
+    std::int64_t begin;  ///< tokens [begin, begin + tokens)
+    std::int64_t tokens;
+  };
+  [[nodiscard]] static Group group_from(const Sequences& sequences, std::size_t first);
   [[nodiscard]] AttentionShape shape_of(const Sequences& sequences, std::size_t sequence) const;
-  void attend(const Sequences& sequences, Memory& memory, SharedMemory& shared) const;
-  void attend_backward(const Sequences& sequences, const Memory& memory,
-                       SharedMemory& shared) const;
+  void project(const float* flat, const Group& group, const float* x, Memory& memory,
+               SharedMemory& shared) const;
+  void attend(const Sequences& sequences, std::size_t sequence, Memory& memory,
+              SharedMemory& shared) const;
+  void attend_backward(const Sequences& sequences, const Group& group, std::size_t sequence,
+                       const Memory& memory, const float* d_attended, SharedMemory& shared) const;
+  void project_backward(const float* flat, float* flat_gradients, const Group& group,
+                        const float* x, const Memory& memory, SharedMemory& shared,
+                        float* dx) const;
   const ModelConfig* config_;
   std::int64_t norm_;
   Projection qkv_;

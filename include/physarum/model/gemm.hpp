@@ -28,6 +28,10 @@ class PackedMatrix {
   /// Copies rows [first, first + rows) from row-major memory whose rows are `stride` apart. Rows of
   /// several matrices with the same input make one product. Takes no memory.
   void pack(std::int64_t first, std::int64_t rows, const float* weights, std::int64_t stride);
+  /// The other way round: columns [first, first + columns) of this matrix from as many rows of
+  /// out() values each. For the way back: dx = dy w is dy times the transpose of w.
+  void pack_transposed(std::int64_t first, std::int64_t columns, const float* weights,
+                       std::int64_t stride);
 
   /// [in, 16] for rows [16 index, 16 index + 16).
   [[nodiscard]] const float* panel(std::int64_t index) const {
