@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "physarum/training/options.hpp"
+
+namespace physarum::training {
+
+enum class Decay { no, yes };
+
+/// Half-open range of elements that are updated, with or without weight decay.
+struct UpdateRange {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  Decay decay = Decay::no;
+};
+
+/// AdamW with decoupled weight decay on flat fp32 buffers. Elements outside the ranges (gaps
+/// between tensors) stay as they are. Element by element, so the bits do not depend on anything
+/// but the inputs.
+class AdamW {
+ public:
+  /// `size`: elements of the buffers.
+  AdamW(const OptimiserOptions& options, std::int64_t size, std::vector<UpdateRange> ranges);
+
+  /// One step on `masters`; the gradient is `gradients` times `scale`.
+  void update(std::span<float> masters, std::span<const float> gradients, double scale, double lr);
+  /// Updates so far.
+  [[nodiscard]] std::int64_t steps() const { return steps_; }
+
+ private:
+  OptimiserOptions options_;
+  std::vector<UpdateRange> ranges_;
+  std::vector<float> mean_;
+  std::vector<float> square_;
+  std::int64_t steps_ = 0;
+};
+
+}  // namespace physarum::training

@@ -1,0 +1,53 @@
+#include "weight_updater.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "physarum/base/contracts.hpp"
+
+#include "physarum/weights/convert.hpp"
+
+#include "gradient_norm.hpp"
+
+namespace physarum::training {
+namespace {
+
+std::vector<UpdateRange> ranges_of(const model::ParameterLayout& layout) {
+  std::vector<UpdateRange> ranges;
+  for (const auto& tensor : layout.tensors()) {
+    ranges.push_back({tensor.offset, tensor.offset + tensor.size,
+                      tensor.shape.size() >= 2 ? Decay::yes : Decay::no});
+  }
+  return ranges;
+}
+
+}  // namespace
+
+WeightUpdater::WeightUpdater(const OptimiserOptions& options, std::int64_t total_steps,
+                             weights::TransferType type, model::ParameterStore& store,
+                             std::span<const float> initial)
+    : options_(options),
+      type_(type),
+      store_(store),
+      masters_(store.layout().total()),
+      rate_(options, total_steps),
+      adam_(options, store.layout().total(), ranges_of(store.layout())) {
+  base::expects(initial.size() == masters_.span().size(), "initial weights have the model's size");
+  std::ranges::copy(initial, masters_.data());
+  publish_values();
+}
+
+UpdateResult WeightUpdater::update(double norm) {
+  const UpdateResult result{norm, lr()};
+  adam_.update(masters_.span(), store_.gradients(), clip_scale(norm, options_.clip_grad),
+               result.lr);
+  publish_values();
+  return result;
+}
+
+void WeightUpdater::publish_values() {
+  std::ranges::copy(masters_.span(), store_.values().data());
+  weights::round_to_transfer(store_.values(), type_);
+}
+
+}  // namespace physarum::training

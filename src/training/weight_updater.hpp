@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "physarum/weights/catalogue.hpp"
+
+#include "physarum/model/aligned_buffer.hpp"
+#include "physarum/model/parameter_store.hpp"
+
+#include "physarum/training/options.hpp"
+
+#include "adamw.hpp"
+#include "learning_rate.hpp"
+
+namespace physarum::training {
+
+/// What one optimiser step did.
+struct UpdateResult {
+  double gradient_norm = 0;  ///< before clipping
+  double lr = 0;
+};
+
+/// The fp32 masters and what changes them: clip, schedule, AdamW; then the store's values are the
+/// masters rounded to the transfer type. Norm weights and biases (one dimension) are not decayed,
+/// as in Megatron.
+class WeightUpdater {
+ public:
+  /// Fills the store's values from `initial`. The store outlives the updater.
+  WeightUpdater(const OptimiserOptions& options, std::int64_t total_steps,
+                weights::TransferType type, model::ParameterStore& store,
+                std::span<const float> initial);
+
+  /// One step on the store's gradients, whose norm is `norm` and finite.
+  UpdateResult update(double norm);
+
+  [[nodiscard]] std::span<const float> masters() const { return masters_.span(); }
+  [[nodiscard]] std::int64_t steps() const { return adam_.steps(); }
+  /// Of the next step.
+  [[nodiscard]] double lr() const { return rate_.at(steps()); }
+
+ private:
+  void publish_values();
+  OptimiserOptions options_;
+  weights::TransferType type_;
+  model::ParameterStore& store_;
+  model::AlignedBuffer masters_;
+  LearningRate rate_;
+  AdamW adam_;
+};
+
+}  // namespace physarum::training
