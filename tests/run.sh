@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, checks format and rooms, runs all tests.
 #
-#   tests/run.sh             everything; the last lines are those of ctest
+#   tests/run.sh             everything but the slow checks; the last lines are those of ctest
+#   tests/run.sh --full      also clang-tidy and the unit tests under AddressSanitizer and UBSan
 #   tests/run.sh -R REGEX    more arguments go to ctest
 #
 # Not as root it works when everything is installed; otherwise it says what is missing (code 2).
@@ -10,6 +11,8 @@ cd "$(dirname "$0")/.."
 say() { printf 'run: %s\n' "$*"; }
 jobs=${PHYSARUM_JOBS:-$(nproc)}
 started=$SECONDS
+full=0
+if [ "${1:-}" = --full ]; then full=1; shift; fi
 
 jobs/setup.sh --dev
 
@@ -24,14 +27,15 @@ say "build (release)"
 cmake --preset release >/dev/null
 cmake --build --preset release -j "$jobs" -- --quiet
 
-say "clang-tidy on the rooms without LibTorch headers"
-tests/checks/tidy.sh "$jobs"
-
-say "build (asan: unit tests of the rooms without LibTorch)"
-cmake --preset asan >/dev/null
-cmake --build --preset asan -j "$jobs" --target asan_tests -- --quiet
+if [ "$full" = 1 ]; then
+  say "clang-tidy on the rooms below model"
+  tests/checks/tidy.sh "$jobs"
+  say "build and unit tests with AddressSanitizer and UndefinedBehaviorSanitizer"
+  cmake --preset asan >/dev/null
+  cmake --build --preset asan -j "$jobs" --target asan_tests -- --quiet
+  ctest --test-dir build-asan -L asan -j "$jobs" --output-on-failure --no-tests=error
+fi
 
 say "tests (${jobs} cores); $((SECONDS - started)) s so far"
-ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 ctest --test-dir build-asan -L asan -j "$jobs" --output-on-failure --no-tests=error | tail -n 12
 ctest --test-dir build -j "$jobs" --output-on-failure --no-tests=error "$@"
 say "done after $((SECONDS - started)) s"

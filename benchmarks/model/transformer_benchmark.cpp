@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -7,7 +8,7 @@
 #include "physarum/model/parameter_store.hpp"
 #include "physarum/model/transformer.hpp"
 
-#include "matrix_product.hpp"
+#include "projection.hpp"
 
 namespace physarum::model {
 namespace {
@@ -86,30 +87,51 @@ void forward_backward(benchmark::State& state) {
 }
 BENCHMARK(forward_backward)->Arg(8)->Arg(16)->Arg(32)->Arg(64)->Unit(benchmark::kMillisecond);
 
-/// The three products of a linear layer with `in` inputs and `out` outputs on 1440 rows.
-template <class Product>
-void product(benchmark::State& state, Product run) {
-  const std::int64_t rows = 1440;
-  const auto in = state.range(0);
-  const auto out = state.range(1);
-  AlignedBuffer x(rows * in);
-  AlignedBuffer w(out * in);
-  AlignedBuffer y(rows * out);
-  for (auto step : state) {
-    run(dense(x.data(), rows, in), dense(w.data(), out, in), dense(y.data(), rows, out));
+/// A linear layer with `in` inputs and `out` outputs on 1440 rows, chunk by chunk.
+struct LinearLayer {
+  static constexpr std::int64_t rows = 1440;
+  explicit LinearLayer(benchmark::State& state)
+      : in(state.range(0)),
+        out(state.range(1)),
+        x(rows * in),
+        w(out * in),
+        y(rows * out),
+        projection(in, {{0, -1, out}}) {
+    projection.pack_for_forward(w.data());
+    projection.pack_for_backward(w.data());
   }
-  report(state, 2.0 * static_cast<double>(rows * in * out));
-}
+  template <class Product>
+  void run(benchmark::State& state, Product product) {
+    for (auto step : state) {
+      for (std::int64_t first = 0; first < rows; first += chunk_rows) {
+        const auto count = std::min(chunk_rows, rows - first);
+        product(dense(x.data() + first * in, count, in), dense(y.data() + first * out, count, out));
+      }
+    }
+    report(state, 2.0 * static_cast<double>(rows * in * out));
+  }
+  std::int64_t in;
+  std::int64_t out;
+  AlignedBuffer x;
+  AlignedBuffer w;
+  AlignedBuffer y;
+  Projection projection;
+  GemmWorkspace workspace;
+};
 void product_forward(benchmark::State& state) {
-  product(state,
-          [](Matrix x, Matrix w, Matrix y) { product_nt(read(x), read(w), y, Into::replace); });
+  LinearLayer layer(state);
+  layer.run(state,
+            [&](Matrix x, Matrix y) { layer.projection.forward(read(x), y, Update::replace); });
 }
 void product_backward_input(benchmark::State& state) {
-  product(state,
-          [](Matrix x, Matrix w, Matrix y) { product_nn(read(y), read(w), x, Into::replace); });
+  LinearLayer layer(state);
+  layer.run(state, [&](Matrix x, Matrix y) { layer.projection.backward_input(read(y), x); });
 }
 void product_backward_weights(benchmark::State& state) {
-  product(state, [](Matrix x, Matrix w, Matrix y) { product_tn(read(y), read(x), w, Into::add); });
+  LinearLayer layer(state);
+  layer.run(state, [&](Matrix x, Matrix y) {
+    layer.projection.backward_weights(read(y), read(x), layer.w.data(), layer.workspace);
+  });
 }
 void layer_sizes(benchmark::internal::Benchmark* benchmark) {
   benchmark->Args({128, 256})

@@ -1,13 +1,13 @@
 #include "circle.hpp"
 
+#include <utility>
+
 #include "physarum/base/logging.hpp"
 
 #include "physarum/parallel/agree.hpp"
 #include "physarum/parallel/wait.hpp"
 
 #include "physarum/weights/image.hpp"
-
-#include "physarum/model/parameter_store.hpp"
 
 #include "finish_run.hpp"
 
@@ -20,16 +20,12 @@ Circle::Circle(const Setup& setup, parallel::Layout& layout, BufferTask task)
       transport_(layout.world()),
       weights_(wire_weights(layout, setup, task.trains)) {
   make_buffer_and_engine();
-  model::ParameterStore initial(setup_.model, model::Gradients::none);
-  const bool holds_weights = task_.trains ? layout_.is_trainer() : layout_.world().rank() == 0;
-  parallel::together(layout_.world(), [&] {
-    if (holds_weights) load_initial_weights(setup_, initial.values());
-  });
-  if (!holds_weights) return;
+  if (!setup_.initial) return;
+  const std::span<const float> initial = std::as_const(*setup_.initial).values();
   if (task_.trains) {
-    make_trainer(initial.values());
+    make_trainer(initial);
   } else {
-    publish_alone(initial.values());
+    publish_alone(initial);
   }
 }
 

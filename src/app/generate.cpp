@@ -35,6 +35,7 @@ std::int64_t plan_generation(Setup& setup) {
   options.rollout_batch_size = setup.prompts->size();
   options.global_batch_size.reset();
   options.num_steps_per_rollout.reset();
+  options.num_rollout = 1;
   return 1;
 }
 
@@ -51,6 +52,7 @@ base::ExitCode run_evaluate(const std::vector<std::string>& arguments,
     }
   });
   setup.configuration.buffer.skip_eval_before_train = false;
+  setup.configuration.buffer.num_rollout = 1;
   run_engines(setup, world, 0, true, watch);
   return base::ExitCode::done;
 }

@@ -1,5 +1,6 @@
 #include "setup.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "physarum/base/logging.hpp"
@@ -10,7 +11,6 @@
 
 #include "physarum/model/hf_directory.hpp"
 #include "physarum/model/parameter_layout.hpp"
-#include "physarum/model/parameter_store.hpp"
 
 #include "run_directory.hpp"
 
@@ -25,22 +25,30 @@ using base::UserError;
 void check_prompts(const sample::PromptSource& prompts, const std::string& path,
                    const Setup& setup) {
   const std::int64_t longest = setup.configuration.rollout.prompt_tokens(setup.model);
-  for (std::int64_t row = 0; row < prompts.size(); ++row) {
+  // A procedure's prompts do not end, but are alike: its first ones speak for it.
+  const std::int64_t rows =
+      path.empty() ? std::min<std::int64_t>(prompts.size(), 64) : prompts.size();
+  for (std::int64_t row = 0; row < rows; ++row) {
     const auto prompt = prompts.at(row);
     if (!prompt.environment.empty()) (void)setup.environments->find(prompt.environment);
     const auto tokens = setup.tokenizer.encode(prompt.text, text::SpecialTokens::literal).size();
     if (static_cast<std::int64_t>(tokens) <= longest) continue;
     throw UserError("the prompt in row " + std::to_string(row) + " has " + std::to_string(tokens) +
                         " tokens, at most " + std::to_string(longest) + " fit the context",
-                    path, "shorten it, or raise --rollout-max-context-len as far as the model can");
+                    path.empty() ? "--env-level" : path,
+                    "shorten it, or raise --rollout-max-context-len as far as the model can");
   }
 }
 
 std::unique_ptr<sample::PromptSource> open_prompts(const std::string& path, const Setup& setup,
                                                    environment::Split split) {
-  if (path.empty()) return setup.environments->fallback().prompts(split);
-  auto source = std::make_unique<sample::FilePromptSource>(path);
-  check_prompts(*source, path, setup);
+  std::unique_ptr<sample::PromptSource> source;
+  if (path.empty()) {
+    source = setup.environments->fallback().prompts(split);
+  } else {
+    source = std::make_unique<sample::FilePromptSource>(path);
+  }
+  if (source) check_prompts(*source, path, setup);
   return source;
 }
 
@@ -55,9 +63,14 @@ void check_tokenizer(const text::Tokenizer& tokenizer, const model::ModelConfig&
 
 Setup read_all(const std::string& command, const std::vector<std::string>& arguments, Needs needs,
                int world_size) {
-  const Configuration configuration = read_configuration(arguments);
-  configuration.validate();
   const bool trains = needs == Needs::circle;
+  Configuration configuration = read_configuration(arguments);
+  // Without training, the length of the run follows from the prompts if it is not given.
+  const bool open_end =
+      !trains && !configuration.buffer.num_rollout && !configuration.buffer.num_epoch;
+  if (open_end) configuration.buffer.num_rollout = 1;
+  configuration.validate();
+  if (open_end) configuration.buffer.num_rollout.reset();
   const auto plan = parallel::RankLayout::plan(
       world_size, configuration.layout, {.trainer_ranks = trains ? 1 : 0, .rollout_ranks = 1});
   if (trains) configuration.buffer.validate_for(static_cast<int>(plan.trainer_ranks().size()));
@@ -76,7 +89,8 @@ Setup read_all(const std::string& command, const std::vector<std::string>& argum
                   model::tensor_specs(model), configuration.weights.transfer_type),
               .environments = nullptr,
               .prompts = nullptr,
-              .held_out = nullptr};
+              .held_out = nullptr,
+              .initial = nullptr};
   check_tokenizer(setup.tokenizer, setup.model, directory.string());
   setup.environments =
       std::make_unique<environment::EnvironmentRegistry>(environment::make_environments(
@@ -86,6 +100,17 @@ Setup read_all(const std::string& command, const std::vector<std::string>& argum
       open_prompts(configuration.data.eval_prompt_data, setup, environment::Split::held_out);
   if (trains) setup.steps = configuration.buffer.rollout_steps(setup.prompts->size());
   return setup;
+}
+
+std::unique_ptr<model::ParameterStore> load_initial_weights(const Setup& setup) {
+  auto store = std::make_unique<model::ParameterStore>(setup.model, model::Gradients::none);
+  const auto& run = setup.configuration.run;
+  if (run.initialise == Initialise::random) {
+    model::initialise(setup.model, static_cast<std::uint64_t>(run.seed), store->values());
+  } else {
+    model::load_weights(run.hf_checkpoint, setup.model, store->values());
+  }
+  return store;
 }
 
 base::Severity severity_of(const std::string& name) {
@@ -101,6 +126,11 @@ Setup load_setup(const std::string& command, const std::vector<std::string>& arg
   std::optional<Setup> setup;
   parallel::together(world, [&] {
     setup.emplace(read_all(command, arguments, needs, ranks > 0 ? ranks : world.size()));
+  });
+  const bool holds =
+      needs == Needs::circle ? setup->plan.is_trainer(world.rank()) : world.rank() == 0;
+  parallel::together(world, [&] {
+    if (holds && command != "check") setup->initial = load_initial_weights(*setup);
   });
   return std::move(*setup);
 }
@@ -121,15 +151,6 @@ void start_run(const Setup& setup, const parallel::Communicator& world) {
   if (kept) base::log_info("an earlier run of this name is kept as " + kept->string());
   base::log_info(setup.command + ": " + setup.plan.describe() + "; files in " +
                  setup.directory.string());
-}
-
-void load_initial_weights(const Setup& setup, std::span<float> flat) {
-  const auto& run = setup.configuration.run;
-  if (run.initialise == Initialise::random) {
-    model::initialise(setup.model, static_cast<std::uint64_t>(run.seed), flat);
-    return;
-  }
-  model::load_weights(run.hf_checkpoint, setup.model, flat);
 }
 
 }  // namespace physarum::app

@@ -14,6 +14,7 @@
 #include "physarum/weights/catalogue.hpp"
 
 #include "physarum/model/config.hpp"
+#include "physarum/model/parameter_store.hpp"
 
 #include "physarum/environment/registry.hpp"
 
@@ -35,6 +36,8 @@ struct Setup {
   std::unique_ptr<environment::EnvironmentRegistry> environments;
   std::unique_ptr<sample::PromptSource> prompts;
   std::unique_ptr<sample::PromptSource> held_out;  ///< null: nothing to evaluate on
+  /// The first weights, on ranks that hold them: trainers, or the head if there are none.
+  std::unique_ptr<model::ParameterStore> initial;
 
   /// eval/<this> is the evaluation's metric.
   [[nodiscard]] std::string evaluation_name() const {
@@ -55,9 +58,5 @@ enum class Needs {
 
 /// Collective over `world`. Makes the run's directory, starts logging, stores the configuration.
 void start_run(const Setup& setup, const parallel::Communicator& world);
-
-/// The model's first weights into `flat` (all of the catalogue's elements): from the directory, or
-/// random by the run's seed. This rank alone. Throws UserError.
-void load_initial_weights(const Setup& setup, std::span<float> flat);
 
 }  // namespace physarum::app

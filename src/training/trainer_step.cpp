@@ -138,8 +138,10 @@ base::Scalars Trainer::Impl::change_weights(LossSums& sums) {
     updater.update(norm);
   } else {
     ++skipped_steps;
-    base::log_warning("the gradient is not finite: optimiser step skipped, " +
-                      std::to_string(skipped_steps) + " so far");
+    if (trainers.rank() == 0) {
+      base::log_warning("the gradient is not finite: optimiser step skipped, " +
+                        std::to_string(skipped_steps) + " so far");
+    }
   }
   scalars["train/skipped_steps"] = static_cast<double>(skipped_steps);
   return scalars;

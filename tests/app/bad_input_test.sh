@@ -23,9 +23,9 @@ refused 3 "ranks" -- "${tiny[@]}" --trainer-ranks 5
 refused 4 "ranks" -- "${tiny[@]}" --trainer-ranks 1 --rollout-ranks 1
 refused 1 "mpirun|launch" -- "${tiny[@]}"
 refused 3 "global-batch-size" -- "${tiny[@]}" --global-batch-size 3
-refused 3 "num-steps-per-rollout" -- "${tiny[@]}" --num-steps-per-rollout 3
+refused 3 "num_steps_per_rollout|num-steps-per-rollout|global_batch_siz" -- "${tiny[@]}" --num-steps-per-rollout 3
 refused 3 "max-tokens-per-gpu" -- "${tiny[@]}" --use-dynamic-batch-size
-refused 3 "" -- "${tiny[@]}" --rollout-max-context-len 3
+refused 3 "context" -- "${tiny[@]}" --rollout-max-context-len 3
 
 # Files.
 refused 3 "config.json" -- "${tiny[@]}" --hf-checkpoint "$work/no-model"

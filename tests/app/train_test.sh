@@ -3,7 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 checkpoint=(train --hf-checkpoint inputs/model-small --init random --runs-dir "$work/runs" --seed 7 --rollout-batch-size 4
   --n-samples-per-prompt 4 --global-batch-size 16 --num-rollout 3 --rollout-max-response-len 6 --lr 1e-3 --lr-decay-style constant
-  --env-held-out 20 --log-level warning)
+  --env-held-out 20 --eval-interval 3 --log-level warning)
 
 # run NAME RANKS FLAG...: the checksum of its final weights.
 run() {
