@@ -23,6 +23,8 @@ steps = [json.loads(line) for line in open("runs/benchmarks/grpo/metrics.jsonl")
 times = [s["perf/step_time"] for s in steps if "perf/step_time" in s][8:]
 lengths = {s["rollout/response_len/mean"] for s in steps if "rollout/response_len/mean" in s}
 assert lengths == {32.0}, lengths
+shares = {s["perf/backward_token_ratio"] for s in steps if "perf/backward_token_ratio" in s}
+assert shares == {1.0}, f"not every token went backward: {shares}"
 print(statistics.median(times))
 PYTHON
 }
