@@ -42,11 +42,14 @@ void PackedMatrix::pack_transposed(std::int64_t first, std::int64_t columns, con
                                    std::int64_t stride) {
   base::expects(first >= 0 && columns >= 0 && first + columns <= in_,
                 "pack_transposed: columns beyond the matrix");
-  for (std::int64_t k = first; k < first + columns; ++k, weights += stride) {
-    for (std::int64_t row = 0; row < out_; row += panel_width) {
-      std::copy_n(weights + row, std::min(panel_width, out_ - row),
-                  panels_.data() + row * in_ + k * panel_width);
-    }
+  const std::int64_t whole = out_ / panel_width * panel_width;
+  for (std::int64_t row = 0; row < whole; row += panel_width) {
+    gemm_kernels().interleave_right({weights + row, 1, stride, panel_width, columns},
+                                    panels_.data() + row * in_ + first * panel_width);
+  }
+  for (std::int64_t k = 0; k < columns; ++k) {
+    std::copy_n(weights + k * stride + whole, out_ - whole,
+                panels_.data() + whole * in_ + (first + k) * panel_width);
   }
 }
 
