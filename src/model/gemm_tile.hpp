@@ -114,7 +114,13 @@ PHYSARUM_INLINE TileStart start_of(const PanelTask& task, const float* y, std::i
 inline void multiply_panel(const PanelTask& task, std::int64_t column, const float* panel) {
   const std::int64_t columns =
       task.columns - column < panel_columns ? task.columns - column : panel_columns;
-  for (std::int64_t row = 0; row < task.rows; row += gemm_tile_rows) {
+  // The next panel comes from the second or third cache: each tile asks for its share of it.
+  const std::int64_t tiles = (task.rows + gemm_tile_rows - 1) / gemm_tile_rows;
+  const std::int64_t share = (task.depth + tiles - 1) / tiles * panel_columns;
+  const bool last = column + panel_columns >= task.columns;
+  const float* next = last ? task.panels : panel + task.panel_stride;
+  for (std::int64_t row = 0; row < task.rows; row += gemm_tile_rows, next += share) {
+    for (std::int64_t i = 0; i < share; i += panel_columns) __builtin_prefetch(next + i, 0, 3);
     const std::int64_t left = task.rows - row;
     const std::int64_t rows = left < gemm_tile_rows ? left : gemm_tile_rows;
     const float* x = task.x + row / gemm_tile_rows * task.tile_stride;
