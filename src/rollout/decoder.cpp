@@ -49,21 +49,56 @@ void Decoder::project(const LayerWeights& layer, std::int64_t count) {
       config_.query_key_value_bias ? layer.query_key_value_bias.data() : nullptr);
 }
 
-void Decoder::store(std::span<const TokenRow> rows, std::int64_t layer) {
-  const auto half = config_.head_dim / 2;
-  float* qkv = qkv_.data();
-  for (const auto& row : rows) {
-    model::decode_kernels().store_token(shape_, {row.blocks, layer, row.position},
-                                        rope_.cosines().data() + row.position * half,
-                                        rope_.sines().data() + row.position * half, qkv);
-    qkv += config_.attention_width();
+/// The keys and values of many short sequences come from far away, and in pieces too small for the
+/// processor to guess: ask for the next row's while this one is worked on. Of a long sequence the
+/// beginning is enough, and more would only push out what is needed.
+void Decoder::prefetch(const TokenRow& row, std::int64_t layer) const {
+  constexpr std::int64_t most_blocks = 4;
+  constexpr std::int64_t line = 64 / sizeof(float);
+  const auto blocks = std::min(most_blocks, row.position / model::cache_block_tokens + 1);
+  for (std::int64_t b = 0; b < blocks; ++b) {
+    const float* at = row.blocks[b] + layer * shape_.layer_floats();
+    for (std::int64_t i = 0; i < shape_.layer_floats(); i += line) __builtin_prefetch(at + i);
   }
+}
+
+void Decoder::store(const TokenRow& row, std::int64_t layer, std::int64_t from) {
+  const auto half = config_.head_dim / 2;
+  model::decode_kernels().store_token(
+      shape_, {row.blocks, layer, row.position}, rope_.cosines().data() + row.position * half,
+      rope_.sines().data() + row.position * half, qkv_.data() + from * config_.attention_width());
 }
 
 void Decoder::attend(const TokenRow& row, std::int64_t layer, std::int64_t from, std::int64_t to) {
   model::decode_kernels().attend(shape_, {row.blocks, layer, row.position},
                                  qkv_.data() + from * config_.attention_width(),
                                  attended_.data() + to * config_.query_width(), scratch_.data());
+}
+
+/// Rows of one sequence come in the order of their positions, so what a row attends to is stored
+/// when its turn comes.
+void Decoder::attend_all(std::span<const TokenRow> rows, std::int64_t layer) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (i + 1 < rows.size()) prefetch(rows[i + 1], layer);
+    const auto row = static_cast<std::int64_t>(i);
+    store(rows[i], layer, row);
+    attend(rows[i], layer, row, row);
+  }
+}
+
+/// The last layer: all rows are stored, but only the wanted ones go on; they move to the front.
+void Decoder::attend_wanted(std::span<const TokenRow> rows, std::span<const std::int64_t> wanted) {
+  const auto layer = config_.num_hidden_layers - 1;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (i + 1 < rows.size()) prefetch(rows[i + 1], layer);
+    const auto row = static_cast<std::int64_t>(i);
+    store(rows[i], layer, row);
+    if (next == wanted.size() || wanted[next] != row) continue;
+    attend(rows[i], layer, row, static_cast<std::int64_t>(next));
+    ++next;
+  }
+  keep(wanted);
 }
 
 void Decoder::add_attention(const LayerWeights& layer, std::int64_t count) {
@@ -108,26 +143,19 @@ void Decoder::forward(const EngineWeights& weights, std::span<const TokenRow> ro
   const auto count = static_cast<std::int64_t>(rows.size());
   embed(weights, rows);
   const auto last = config_.num_hidden_layers - 1;
-  for (std::int64_t l = 0; l <= last; ++l) {
+  for (std::int64_t l = 0; l < last; ++l) {
     const auto& layer = weights.layer(l);
     project(layer, count);
-    // All rows' keys come first: a prompt's rows see one another.
-    store(rows, l);
-    if (l == last) break;
-    for (std::int64_t row = 0; row < count; ++row) {
-      attend(rows[static_cast<std::size_t>(row)], l, row, row);
-    }
+    attend_all(rows, l);
     add_attention(layer, count);
     add_feed_forward(layer, count);
   }
-  // From here on only the rows matter whose logits are wanted.
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    attend(rows[static_cast<std::size_t>(wanted[i])], last, wanted[i],
-           static_cast<std::int64_t>(i));
-  }
-  keep(wanted);
-  add_attention(weights.layer(last), static_cast<std::int64_t>(wanted.size()));
-  add_feed_forward(weights.layer(last), static_cast<std::int64_t>(wanted.size()));
+  const auto& layer = weights.layer(last);
+  const auto kept = static_cast<std::int64_t>(wanted.size());
+  project(layer, count);
+  attend_wanted(rows, wanted);
+  add_attention(layer, kept);
+  add_feed_forward(layer, kept);
 }
 
 const float* Decoder::logits(const EngineWeights& weights, std::int64_t first, std::int64_t count) {

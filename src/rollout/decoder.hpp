@@ -16,7 +16,7 @@
 namespace physarum::rollout {
 
 /// One token to compute. Its sequence's blocks reach at least to its position; keys and values of
-/// all earlier positions are in them or are computed in the same call.
+/// all earlier positions are in them or are computed by earlier rows of the same call.
 struct TokenRow {
   base::TokenId token;
   std::int64_t position;
@@ -43,8 +43,11 @@ class Decoder {
  private:
   void embed(const EngineWeights& weights, std::span<const TokenRow> rows);
   void project(const LayerWeights& layer, std::int64_t count);
-  void store(std::span<const TokenRow> rows, std::int64_t layer);
+  void prefetch(const TokenRow& row, std::int64_t layer) const;
+  void store(const TokenRow& row, std::int64_t layer, std::int64_t from);
   void attend(const TokenRow& row, std::int64_t layer, std::int64_t from, std::int64_t to);
+  void attend_all(std::span<const TokenRow> rows, std::int64_t layer);
+  void attend_wanted(std::span<const TokenRow> rows, std::span<const std::int64_t> wanted);
   void add_attention(const LayerWeights& layer, std::int64_t count);
   void add_feed_forward(const LayerWeights& layer, std::int64_t count);
   /// Moves the residuals of the wanted rows to the front.
