@@ -28,7 +28,7 @@ class RolloutWorker::Impl {
   enum class Fit {
     now,
     later,  ///< newer weights are needed
-    never,  ///< older ones are needed, and they are gone
+    never,  ///< older ones are needed than the engine or the store has
   };
 
   bool poll();

@@ -19,8 +19,8 @@ RolloutWorker::Impl::Fit RolloutWorker::Impl::fit_of(const LeaseWork& work) cons
   if (!work.generates()) return Fit::now;
   const auto has = engine_.version();
   const auto wanted = work.lease().version;
-  if (work.holds_weights()) {
-    return has == wanted ? Fit::now : gone_ == wanted ? Fit::never : Fit::later;
+  if (work.holds_weights() && has != wanted) {
+    return has > wanted || gone_ == wanted ? Fit::never : Fit::later;
   }
   return has.valid() && has >= wanted ? Fit::now : Fit::later;
 }
@@ -38,9 +38,6 @@ void RolloutWorker::Impl::ask_for_weights() {
   const auto waits = std::find_if(waiting_.begin(), waiting_.end(),
                                   [this](const auto& work) { return fit_of(work) == Fit::later; });
   if (waits != waiting_.end() && waits->holds_weights()) {
-    // Older weights than the present ones are no progress for answers that are being drawn.
-    const bool backwards = has.valid() && waits->lease().version < has;
-    if (backwards && !in_flight_.empty()) return;
     exactly_ = waits->lease().version;
     return follower_.begin(exactly_);
   }
@@ -71,10 +68,7 @@ void RolloutWorker::Impl::take_weights(const weights::PullResult& result) {
   }
   // Leases may have started since the pull began. What they forbid now is asked for again later;
   // the shadow image keeps what has been pulled.
-  const auto has = engine_.version();
-  const bool backwards = has.valid() && result.version < has;
-  const bool allowed = !weights_are_held() && (!backwards || (exactly_ && in_flight_.empty()));
-  if (!allowed || result.version == has) return;
+  if (weights_are_held() || result.version == engine_.version()) return;
   engine_.set_weights(follower_.image(), options_.pause_generation_mode);
 }
 

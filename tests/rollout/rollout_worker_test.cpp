@@ -250,6 +250,18 @@ TEST_F(Worker, gives_a_lease_back_whose_weights_are_gone) {
   EXPECT_TRUE(head_.groups().at(0).has_aborted());
 }
 
+TEST_F(Worker, gives_a_lease_back_that_wants_older_weights_than_it_has) {
+  publish(0);
+  publish(1);
+  head_.lend(lease_of(0, 2, 1));
+  run_to(1);
+  auto lease = lease_of(1, 2, 0);
+  lease.rule = sample::VersionRule::exactly;
+  head_.lend(lease);
+  run_to(2);
+  EXPECT_TRUE(head_.groups().at(1).has_aborted());
+}
+
 TEST_F(Worker, evaluation_takes_the_likeliest_tokens) {
   options_.eval_temperature = 0;
   publish(0);
