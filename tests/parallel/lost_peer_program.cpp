@@ -4,6 +4,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <set>
 
 #include "physarum/parallel/error.hpp"
 #include "physarum/parallel/mailbox.hpp"
@@ -14,24 +15,25 @@ namespace {
 using namespace physarum::parallel;
 using physarum::base::Deadline;
 
-/// Waits for a message with this tag.
-bool receive(Mailbox& box, int tag) {
-  return wait_until(
-      [&] {
-        const auto message = box.try_receive();
-        return message && message->tag == tag;
-      },
-      Deadline::in(20));
-}
+/// A mailbox that remembers which tags have come: a peer that sees the loss sooner sends sooner,
+/// and what it sent must not be dropped by whoever waits for something else.
+class Inbox {
+ public:
+  explicit Inbox(Mailbox& box) : box_(box) {}
+  bool receive(int tag) {
+    return wait_until([&] { return poll(), tags_.contains(tag); }, Deadline::in(20));
+  }
+  bool sees_the_loss(int victim) {
+    return wait_until([&] { return poll(), box_.is_lost(victim); }, Deadline::in(20));
+  }
 
-bool sees_the_loss(Mailbox& box, int victim) {
-  return wait_until(
-      [&] {
-        (void)box.try_receive();
-        return box.is_lost(victim);
-      },
-      Deadline::in(20));
-}
+ private:
+  void poll() {
+    if (const auto message = box_.try_receive()) tags_.insert(message->tag);
+  }
+  Mailbox& box_;
+  std::set<int> tags_;
+};
 
 bool collective_throws(const Communicator& world) {
   try {
@@ -45,15 +47,16 @@ bool collective_throws(const Communicator& world) {
 int survive(Communicator& world, Mailbox& box) {
   const int victim = world.size() - 1;
   const int peer = 1 - world.rank();
-  const bool seen = sees_the_loss(box, victim);
+  Inbox inbox(box);
+  const bool seen = inbox.sees_the_loss(victim);
   const bool told = box.take_lost_peers() == std::vector<int>{victim};
   const bool dropped = box.send(victim, 0, Bytes(5 << 20)) == SendResult::peer_lost;
   const bool sent = box.send(peer, 1, Bytes(1 << 20)) == SendResult::sent;
-  const bool received = receive(box, 1);
+  const bool received = inbox.receive(1);
   const bool thrown = collective_throws(world);
   // Nobody leaves before the other is through: a rank that leaves is lost too.
   const bool waved =
-      box.send(peer, 2, {}) == SendResult::sent && box.flush(Deadline::in(20)) && receive(box, 2);
+      box.send(peer, 2, {}) == SendResult::sent && box.flush(Deadline::in(20)) && inbox.receive(2);
   const bool good = seen && told && dropped && sent && received && thrown && waved;
   std::fprintf(stderr, "rank %d: %s (%d%d%d%d%d%d%d)\n", world.rank(), good ? "survived" : "failed",
                seen, told, dropped, sent, received, thrown, waved);
