@@ -6,8 +6,6 @@
 
 namespace physarum::buffer::testing {
 
-namespace {
-
 std::vector<sample::Prompt> make_prompts(std::int64_t count, const std::string& name) {
   std::vector<sample::Prompt> prompts(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < prompts.size(); ++i) prompts[i].text = name + " " + std::to_string(i);
@@ -19,8 +17,6 @@ std::vector<base::WorldRank> ranks(int first, int count) {
   for (int rank = first; rank < first + count; ++rank) result.emplace_back(rank);
   return result;
 }
-
-}  // namespace
 
 std::int64_t ScriptedEngine::samples_in_flight() const {
   std::int64_t samples = 0;
@@ -67,14 +63,12 @@ void ScriptedEngine::answer_due(std::int64_t now) {
   });
 }
 
-ScriptedTrainers::ScriptedTrainers(const CircleOptions& options, LoopbackNetwork& network,
-                                   const std::vector<base::WorldRank>& ranks,
+ScriptedTrainers::ScriptedTrainers(const CircleOptions& options, const Seats& seats,
                                    const std::vector<base::WorldRank>& buffers)
     : options_(options), step_(options.first_step) {
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    const exchange::TrainerSeat seat{static_cast<int>(i), static_cast<int>(i)};
-    clients_.push_back(
-        std::make_unique<exchange::BatchClient>(network.endpoint(ranks[i].value()), buffers, seat));
+  for (const auto& [seat, transport] : seats) {
+    clients_.push_back(std::make_unique<exchange::BatchClient>(*transport, buffers,
+                                                               exchange::TrainerSeat{seat, seat}));
   }
   if (clients_.empty()) phase_ = Phase::finished;
 }
@@ -155,8 +149,10 @@ Circle::Circle(CircleOptions wanted)
             [this](base::WeightVersion v, const auto& m) { evaluation_metrics[v.value()] = m; },
             [this](std::int64_t step, const auto& m) { step_metrics[step] = m; }}));
   }
-  trainers = std::make_unique<ScriptedTrainers>(options, network_,
-                                                ranks(options.buffers, options.trainers), buffers);
+  ScriptedTrainers::Seats seats;
+  for (int seat = 0; seat < options.trainers; ++seat)
+    seats.emplace_back(seat, &network_.endpoint(options.buffers + seat));
+  trainers = std::make_unique<ScriptedTrainers>(options, seats, buffers);
   for (int engine = 0; engine < options.engines; ++engine) {
     engines.push_back(std::make_unique<ScriptedEngine>(
         network_.endpoint(engine_rank(engine)), buffers, options.engine_samples,

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "physarum/sample/prompt_file.hpp"
@@ -91,11 +92,12 @@ class ScriptedEngine : public Actor {
   std::vector<Work> working_;
 };
 
-/// Trainer ranks that move together, as collectives make them.
+/// Trainer ranks that move together, as collectives make them. `seats`: which trainer rank speaks
+/// over which transport.
 class ScriptedTrainers : public Actor {
  public:
-  ScriptedTrainers(const CircleOptions& options, LoopbackNetwork& network,
-                   const std::vector<base::WorldRank>& ranks,
+  using Seats = std::vector<std::pair<int, exchange::Transport*>>;
+  ScriptedTrainers(const CircleOptions& options, const Seats& seats,
                    const std::vector<base::WorldRank>& buffers);
 
   void turn(std::int64_t now) override;
@@ -156,6 +158,9 @@ class Circle {
   std::unique_ptr<ScriptedTrainers> trainers;
   std::vector<std::unique_ptr<ScriptedEngine>> engines;
 };
+
+[[nodiscard]] std::vector<base::WorldRank> ranks(int first, int count);
+[[nodiscard]] std::vector<sample::Prompt> make_prompts(std::int64_t count, const std::string& name);
 
 /// What matters of a batch: not who owned or leased it.
 [[nodiscard]] std::vector<sample::Sample> without_leases(std::vector<sample::Sample> samples);

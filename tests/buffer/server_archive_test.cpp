@@ -1,0 +1,79 @@
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "physarum/base/error.hpp"
+
+#include "physarum/sample/sample_file.hpp"
+
+#include "buffer/circle.hpp"
+#include "sample/scratch.hpp"
+
+namespace physarum::buffer {
+namespace {
+
+using sample::testing::Scratch;
+using testing::Circle;
+using testing::CircleOptions;
+
+CircleOptions archived(const Scratch& scratch) {
+  CircleOptions options;
+  options.buffer.rollout_batch_size = 4;
+  options.buffer.n_samples_per_prompt = 2;
+  options.buffer.eval_interval = 2;
+  options.evaluation_prompts = {3};
+  options.archive = scratch / "samples";
+  return options;
+}
+
+TEST(ServerArchive, holds_every_batch_as_it_was_trained) {
+  const Scratch scratch;
+  Circle circle(archived(scratch));
+  ASSERT_TRUE(circle.run()) << circle.head().describe();
+  for (std::int64_t step = 0; step < 4; ++step) {
+    const auto file = sample::read_samples(scratch.path() / "samples" /
+                                           ("samples_" + std::to_string(step) + ".h5"));
+    EXPECT_EQ(file.samples, circle.batch(step));
+    EXPECT_EQ(file.header.step, step);
+    EXPECT_EQ(file.header.seed, 5);
+    EXPECT_EQ(file.header.configuration, "configuration");
+  }
+}
+
+TEST(ServerArchive, holds_evaluations_by_version) {
+  const Scratch scratch;
+  Circle circle(archived(scratch));
+  ASSERT_TRUE(circle.run());
+  const auto file = sample::read_samples(scratch.path() / "samples" / "eval_2.h5");
+  EXPECT_EQ(file.header.purpose, sample::Purpose::evaluate);
+  EXPECT_EQ(file.samples.size(), 3u);
+}
+
+TEST(ServerArchive, is_left_out_if_not_asked_for) {
+  const Scratch scratch;
+  auto options = archived(scratch);
+  options.buffer.save_samples = false;
+  Circle circle(options);
+  ASSERT_TRUE(circle.run());
+  EXPECT_FALSE(std::filesystem::exists(scratch / "samples"));
+}
+
+TEST(ServerArchive, holds_rollouts_without_a_trainer) {
+  const Scratch scratch;
+  auto options = archived(scratch);
+  options.trainers = 0;
+  Circle circle(options);
+  ASSERT_TRUE(circle.run()) << circle.head().describe();
+  EXPECT_EQ(sample::read_samples(scratch.path() / "samples" / "samples_3.h5").samples.size(), 8u);
+}
+
+TEST(ServerArchive, that_cannot_be_written_ends_the_run) {
+  const Scratch scratch;
+  auto options = archived(scratch);
+  options.archive = "/proc/physarum_no_such_place";
+  Circle circle(options);
+  EXPECT_ANY_THROW(circle.run());
+}
+
+}  // namespace
+}  // namespace physarum::buffer
