@@ -13,7 +13,12 @@ namespace physarum::base {
 
 namespace {
 
-std::string number_text(double value) { return json_number(value); }
+std::string text_of(std::int64_t value) { return std::to_string(value); }
+std::string text_of(double value) { return json_number(value); }
+template <class T>
+std::string text_of(const std::optional<T>& value) {
+  return value ? text_of(*value) : std::string();
+}
 
 template <class T>
 std::string range_text(Range<T> range) {
@@ -60,10 +65,21 @@ std::vector<std::string> split_list(std::string_view value) {
   return items;
 }
 
-std::string joined(const std::vector<std::string>& words) {
+std::string joined(const std::vector<std::string>& words, const char* between) {
   std::string text;
-  for (const auto& word : words) text += (text.empty() ? "" : ", ") + word;
+  for (const auto& word : words) text += (text.empty() ? "" : between) + word;
   return text;
+}
+
+/// Which of `choices` is named; throws UserError that lists them.
+std::size_t choice_index(const std::vector<std::string>& choices, std::string_view value,
+                         std::string_view where) {
+  const auto found = std::ranges::find(choices, value);
+  if (found == choices.end()) {
+    throw UserError("'" + std::string(value) + "' is not a choice", where,
+                    "choose one of: " + joined(choices, ", "));
+  }
+  return static_cast<std::size_t>(found - choices.begin());
 }
 
 }  // namespace
@@ -81,59 +97,37 @@ void OptionTable::declare(Option option) {
   options_.push_back(std::move(option));
 }
 
-void OptionTable::add(std::string name, std::int64_t& field, std::string help,
-                      Range<std::int64_t> range) {
+template <class Field, class T>
+void OptionTable::add_number(std::string name, Field& field, std::string help, Range<T> range) {
   declare({.name = std::move(name),
            .topic = {},
-           .type = "integer",
+           .type = std::is_integral_v<T> ? "integer" : "number",
            .help = std::move(help),
            .default_text = {},
            .choices = {},
            .set = [&field, range](
                       std::string_view value,
                       std::string_view where) { field = parse_number(value, where, range); },
-           .get = [&field] { return std::to_string(field); }});
+           .get = [&field] { return text_of(field); }});
+}
+
+void OptionTable::add(std::string name, std::int64_t& field, std::string help,
+                      Range<std::int64_t> range) {
+  add_number(std::move(name), field, std::move(help), range);
 }
 
 void OptionTable::add(std::string name, std::optional<std::int64_t>& field, std::string help,
                       Range<std::int64_t> range) {
-  declare({.name = std::move(name),
-           .topic = {},
-           .type = "integer",
-           .help = std::move(help),
-           .default_text = {},
-           .choices = {},
-           .set = [&field, range](
-                      std::string_view value,
-                      std::string_view where) { field = parse_number(value, where, range); },
-           .get = [&field] { return field ? std::to_string(*field) : std::string(); }});
+  add_number(std::move(name), field, std::move(help), range);
 }
 
 void OptionTable::add(std::string name, double& field, std::string help, Range<double> range) {
-  declare({.name = std::move(name),
-           .topic = {},
-           .type = "number",
-           .help = std::move(help),
-           .default_text = {},
-           .choices = {},
-           .set = [&field, range](
-                      std::string_view value,
-                      std::string_view where) { field = parse_number(value, where, range); },
-           .get = [&field] { return number_text(field); }});
+  add_number(std::move(name), field, std::move(help), range);
 }
 
 void OptionTable::add(std::string name, std::optional<double>& field, std::string help,
                       Range<double> range) {
-  declare({.name = std::move(name),
-           .topic = {},
-           .type = "number",
-           .help = std::move(help),
-           .default_text = {},
-           .choices = {},
-           .set = [&field, range](
-                      std::string_view value,
-                      std::string_view where) { field = parse_number(value, where, range); },
-           .get = [&field] { return field ? number_text(*field) : std::string(); }});
+  add_number(std::move(name), field, std::move(help), range);
 }
 
 void OptionTable::add(std::string name, std::string& field, std::string help,
@@ -146,10 +140,7 @@ void OptionTable::add(std::string name, std::string& field, std::string help,
            .choices = choices,
            .set =
                [&field, choices](std::string_view value, std::string_view where) {
-                 if (!choices.empty() && std::ranges::find(choices, value) == choices.end()) {
-                   throw UserError("'" + std::string(value) + "' is not a choice", where,
-                                   "choose one of: " + joined(choices));
-                 }
+                 if (!choices.empty()) (void)choice_index(choices, value, where);
                  field = value;
                },
            .get = [&field] { return field; }});
@@ -184,10 +175,9 @@ void OptionTable::add_list(std::string name, std::vector<std::int64_t>& field, s
                },
            .get =
                [&field] {
-                 std::string text;
-                 for (const auto item : field)
-                   text += (text.empty() ? "" : ",") + std::to_string(item);
-                 return text;
+                 std::vector<std::string> items;
+                 for (const auto item : field) items.push_back(text_of(item));
+                 return joined(items, ",");
                }});
 }
 
@@ -199,12 +189,7 @@ void OptionTable::add_list(std::string name, std::vector<std::string>& field, st
            .default_text = {},
            .choices = {},
            .set = [&field](std::string_view value, std::string_view) { field = split_list(value); },
-           .get =
-               [&field] {
-                 std::string text;
-                 for (const auto& item : field) text += (text.empty() ? "" : ",") + item;
-                 return text;
-               }});
+           .get = [&field] { return joined(field, ","); }});
 }
 
 void OptionTable::add_choice_impl(std::string name, std::string help,
@@ -217,15 +202,8 @@ void OptionTable::add_choice_impl(std::string name, std::string help,
            .help = std::move(help),
            .default_text = {},
            .choices = texts,
-           .set =
-               [texts, set](std::string_view value, std::string_view where) {
-                 const auto found = std::ranges::find(texts, value);
-                 if (found == texts.end()) {
-                   throw UserError("'" + std::string(value) + "' is not a choice", where,
-                                   "choose one of: " + joined(texts));
-                 }
-                 set(static_cast<std::size_t>(found - texts.begin()));
-               },
+           .set = [texts, set](std::string_view value,
+                               std::string_view where) { set(choice_index(texts, value, where)); },
            .get = [texts, get] { return texts.at(get()); }});
 }
 

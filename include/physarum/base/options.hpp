@@ -69,6 +69,9 @@ class OptionTable {
 
  private:
   void declare(Option option);
+  /// One body for the four overloads; Field is T or optional<T>.
+  template <class Field, class T>
+  void add_number(std::string name, Field& field, std::string help, Range<T> range);
   void add_choice_impl(std::string name, std::string help, std::vector<std::string> texts,
                        std::function<void(std::size_t)> set, std::function<std::size_t()> get);
   std::string topic_ = "run";
