@@ -41,7 +41,7 @@ void TrainerRole::open() { publish(base::WeightVersion(0)); }
 
 void TrainerRole::run(const std::function<bool()>& while_waiting) {
   const std::int64_t steps = setup_.steps;
-  const bool ahead = setup_.configuration.buffer.mode == buffer::Mode::one_step_async;
+  const bool ahead = setup_.configuration.buffer.takes_before_publishing();
   if (steps == 0) return client_.finish();
   base::Stopwatch whole;
   sample::Batch batch = take(0, while_waiting);
