@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,29 +44,29 @@ bool asks_for(const std::vector<std::string>& words, const char* flag) {
   return std::ranges::find(words, flag) != words.end();
 }
 
+/// The text that the words ask for and that needs no rank but the reader's own: help and version.
+std::optional<std::string> asked_text(const std::vector<std::string>& words) {
+  if (words.empty()) return std::nullopt;
+  if (words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
+    return asks_for(words, "--markdown") ? options_markdown() : usage_text();
+  }
+  if (words[0] == "--version") return version_text();
+  const auto& all = commands();
+  const auto found =
+      std::ranges::find_if(all, [&](const Command& c) { return words[0] == c.name; });
+  if (found == all.end() || !(asks_for(words, "--help") || asks_for(words, "-h"))) {
+    return std::nullopt;
+  }
+  return command_text(*found);
+}
+
 ExitCode dispatch(const std::vector<std::string>& words, Communicator& world) {
-  const bool speaks = world.rank() == 0;
   if (words.empty()) {
-    if (speaks) std::fputs(usage_text().c_str(), stderr);
+    if (world.rank() == 0) std::fputs(usage_text().c_str(), stderr);
     return ExitCode::user_error;
   }
-  if (words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
-    if (speaks)
-      std::fputs(asks_for(words, "--markdown") ? options_markdown().c_str() : usage_text().c_str(),
-                 stdout);
-    return ExitCode::done;
-  }
-  if (words[0] == "--version") {
-    if (speaks) std::fputs(version_text().c_str(), stdout);
-    return ExitCode::done;
-  }
-  const Command& command = find_command(words[0]);
   const std::vector<std::string> rest(words.begin() + 1, words.end());
-  if (asks_for(rest, "--help") || asks_for(rest, "-h")) {
-    if (speaks) std::fputs(command_text(command).c_str(), stdout);
-    return ExitCode::done;
-  }
-  return command.run(rest, world);
+  return find_command(words[0]).run(rest, world);
 }
 
 /// What escapes on one rank only: it says so and ends the job; the other ranks may be waiting.
@@ -81,11 +82,17 @@ ExitCode dispatch(const std::vector<std::string>& words, Communicator& world) {
 }  // namespace
 
 int run(int argc, char** argv) {
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  // Without MPI, so that it answers at once, and on a login node where MPI may not start.
+  if (const auto text = asked_text(words)) {
+    if (parallel::announced_rank() == 0) std::fputs(text->c_str(), stdout);
+    return static_cast<int>(ExitCode::done);
+  }
   parallel::Session session(argc, argv);
   Communicator& world = session.world();
   ExitCode code = ExitCode::done;
   try {
-    code = dispatch({argv + 1, argv + argc}, world);
+    code = dispatch(words, world);
   } catch (const base::UserError& error) {
     // Commands throw the user's errors on all ranks together, so one rank speaks and MPI can end.
     if (world.rank() == 0) print_error(error.what());

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <iostream>
 
@@ -55,6 +56,14 @@ void flush_streams() noexcept {
 }  // namespace
 
 bool session_alive() noexcept { return state == State::alive; }
+
+int announced_rank() noexcept {
+  for (const char* name : {"PMIX_RANK", "SLURM_PROCID"}) {
+    const char* text = std::getenv(name);
+    if (text != nullptr) return std::atoi(text);
+  }
+  return 0;
+}
 
 bool may_release_collectively() noexcept {
   return session_alive() && std::uncaught_exceptions() == 0;

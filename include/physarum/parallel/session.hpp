@@ -29,6 +29,10 @@ class Session {
   Communicator world_;
 };
 
+/// This process's rank as mpirun (PMIX_RANK) or srun (SLURM_PROCID) announce it in the environment,
+/// before MPI has started; 0 without a launcher. Only for deciding who prints.
+[[nodiscard]] int announced_rank() noexcept;
+
 /// True between the session's start and its end.
 [[nodiscard]] bool session_alive() noexcept;
 
