@@ -38,8 +38,11 @@ std::vector<std::string> memory_plan(const Setup& setup) {
   // Compute weights, gradients, masters, two moments; the range that is published, twice.
   const double training = 5 * flat + (reference ? flat : 0);
   const double publishing = 2 * image / trainers;
-  // The image in use and its shadow, and the packed fp32 panels.
-  const double engine = 2 * image + flat;
+  // The image that follows the versions, the packed fp32 panels, and the rows of the embedding,
+  // which a tied model multiplies by too.
+  const double rows =
+      static_cast<double>(setup.model.vocab_size * setup.model.hidden_size) * 4 / mb;
+  const double engine = image + flat + (setup.model.tie_word_embeddings ? rows : 0);
   const double cache = static_cast<double>(options.rollout.kv_cache_bytes) / mb;
   return {
       line_of("buffer", slots + ring, part("images", slots) + ", " + part("deltas at most", ring)),

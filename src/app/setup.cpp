@@ -31,7 +31,7 @@ void check_prompts(const sample::PromptSource& prompts, const std::string& path,
   for (std::int64_t row = 0; row < rows; ++row) {
     const auto prompt = prompts.at(row);
     if (!prompt.environment.empty()) (void)setup.environments->find(prompt.environment);
-    const auto tokens = setup.tokenizer.encode(prompt.text, text::SpecialTokens::literal).size();
+    const auto tokens = setup.tokenizer.encode(prompt.text, text::SpecialTokens::parse).size();
     if (static_cast<std::int64_t>(tokens) <= longest) continue;
     throw UserError("the prompt in row " + std::to_string(row) + " has " + std::to_string(tokens) +
                         " tokens, at most " + std::to_string(longest) + " fit the context",
