@@ -21,7 +21,8 @@ class EngineRole {
                  .catalogue = setup.catalogue,
                  .model = setup.model,
                  .tokenizer = setup.tokenizer,
-                 .environments = *setup.environments},
+                 .environments = *setup.environments,
+                 .seed = setup.configuration.run.seed},
                 setup.configuration.rollout) {}
 
   /// One turn; true if it did something.

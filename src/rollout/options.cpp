@@ -107,7 +107,7 @@ void declare_options(base::OptionTable& table, RolloutOptions& o) {
             "most tokens of an answer; unset: context - 1", {1, many});
   table.add_list("rollout-stop-token-ids", o.stop_token_ids,
                  "tokens that end an answer, besides the model's end tokens");
-  table.add("rollout-seed", o.seed, "of sampling and of the order of prompts",
+  table.add("rollout-seed", o.seed, "of sampling; unset: --seed",
             {0, std::numeric_limits<std::int64_t>::max()});
   table.add("sglang-server-concurrency", o.concurrency, "sequences in flight on one engine",
             {1, many});
@@ -118,7 +118,7 @@ void declare_options(base::OptionTable& table, RolloutOptions& o) {
   table.add_choice("pause-generation-mode", o.pause_generation_mode,
                    "what becomes of running sequences when weights change",
                    {"abort", "retract", "in_place"});
-  table.topic("eval");
+  table.topic("evaluation");
   table.add("eval-temperature", o.eval_temperature, "0: the likeliest token; unset: as in training",
             {0, 1e6});
   table.add("eval-top-p", o.eval_top_p, "unset: as in training", {0, 1});

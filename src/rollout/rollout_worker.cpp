@@ -31,7 +31,7 @@ RolloutWorker::Impl::Impl(const RolloutPartners& partners, const RolloutOptions&
       options_(checked(options, partners.model)),
       tokenizer_(partners.tokenizer),
       engine_(partners.model, limits_of(options_, partners.model),
-              static_cast<std::uint64_t>(options_.seed)),
+              static_cast<std::uint64_t>(options_.seed.value_or(partners.seed))),
       follower_(partners.puller, partners.catalogue) {}
 
 bool RolloutWorker::Impl::advance() {

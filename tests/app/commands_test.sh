@@ -16,6 +16,17 @@ checks=$((checks + 1))
 cmp -s "$work/check.txt" "$work/again.txt" || fail "check does not read back what it printed"
 [ ! -e "$work/runs" ] || fail "check wrote something"
 
+# Help and version: once, whatever the number of ranks.
+for words in --version --help "train --help"; do
+  checks=$((checks + 1))
+  [ -n "$(launch 1 $words)" ] && [ "$(launch 3 $words)" = "$(launch 1 $words)" ] || fail "'$words' on 3 ranks prints: $(launch 3 $words)"
+done
+
+# help: the page of all flags is the one in docs/.
+launch 1 help --markdown > "$work/flags.md" || fail "help --markdown"
+checks=$((checks + 1))
+diff -u docs/configuration.md "$work/flags.md" || fail "docs/configuration.md is out of date: physarum help --markdown > docs/configuration.md"
+
 # convert and generate: every prompt of a file is answered, by h5py's eyes too.
 for i in 1 2 3 4 5; do printf '{"question": "%d+%d=", "answer": "%d"}\n' "$i" "$i" $((i + i)); done > "$work/p.jsonl"
 launch 2 convert "$work/p.jsonl" "$work/p.h5" --input-key question --label-key answer > "$work/convert.txt" || fail "convert"
@@ -35,6 +46,12 @@ print(*sizes)' "$samples")
   [ "$rewards" = 15 ] ||
     fail "the file of samples has not 15 rewards"
 fi
+
+# A special token is one token, for the check of prompt lengths as for the engines.
+printf '{"input": "%s", "label": "1"}\n' "$(printf '<|pad|>%.0s' $(seq 1500))" > "$work/special.jsonl"
+launch 1 convert "$work/special.jsonl" "$work/special.h5" --label-key label >/dev/null || fail "convert of special tokens"
+checks=$((checks + 1))
+launch 1 check "${model[@]}" --num-rollout 1 --ranks 4 --prompt-data "$work/special.h5" >/dev/null || fail "1500 special tokens do not fit"
 
 # evaluate: the same figure for any number of engines.
 for ranks in 2 4; do

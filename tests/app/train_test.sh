@@ -23,8 +23,13 @@ same "one engine" "$first" "$(run engines1 3 --trainer-ranks 1)"
 same "three engines" "$first" "$(run engines3 5 --trainer-ranks 1)"
 same "two buffer ranks" "$first" "$(run buffers2 4 --buffer-ranks 2 --trainer-ranks 1)"
 same "async with staleness 0" "$first" "$(run async0 4 --trainer-ranks 1 --mode async --max-weight-staleness 0)"
+same "one step async with staleness 0" "$first" "$(run one0 4 --trainer-ranks 1 --mode one_step_async --max-weight-staleness 0)"
 same "colocated on one rank" "$first" "$(run colocated1 1 --colocate)"
 same "full weight images" "$first" "$(run full 3 --trainer-ranks 1 --update-weight-mode full)"
+
+same "a sampling seed that is the run's" "$first" "$(run sampling7 3 --trainer-ranks 1 --rollout-seed 7)"
+checks=$((checks + 1))
+[ "$first" != "$(run sampling8 3 --trainer-ranks 1 --rollout-seed 8)" ] || fail "--rollout-seed changes nothing"
 
 two=$(run trainers2 4 --trainer-ranks 2)
 same "two trainers, again" "$two" "$(run trainers2b 4 --trainer-ranks 2)"

@@ -93,7 +93,8 @@ class Worker : public testing::Test {
                                       .catalogue = catalogue_,
                                       .model = config_,
                                       .tokenizer = tokenizer_,
-                                      .environments = environments_},
+                                      .environments = environments_,
+                                      .seed = 42},
                       options_);
     }
     return *worker_;

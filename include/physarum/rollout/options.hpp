@@ -34,7 +34,7 @@ struct RolloutOptions {
   std::optional<std::int64_t> eval_top_k;
   std::optional<std::int64_t> eval_max_response_len;
 
-  std::int64_t seed = 42;
+  std::optional<std::int64_t> seed;       ///< of sampling; unset: the run's
   std::int64_t concurrency = 512;         ///< sequences in flight on one engine
   std::int64_t prefill_tokens = 1024;     ///< prompt tokens read in one step
   std::int64_t kv_cache_bytes = 1 << 30;  ///< keys and values of one engine

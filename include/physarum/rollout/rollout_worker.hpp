@@ -27,6 +27,7 @@ struct RolloutPartners {
   const model::ModelConfig& model;
   const text::Tokenizer& tokenizer;
   const environment::EnvironmentRegistry& environments;
+  std::int64_t seed;  ///< of sampling, where the options name none
 };
 
 /// The role loop of one engine (one rank): takes leases, generates, verifies, hands in complete
