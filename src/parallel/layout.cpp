@@ -10,7 +10,7 @@ Communicator make(Communicator& world, bool member, const char* name) {
 }
 }  // namespace
 
-Layout::Layout(Communicator& world, RankLayout plan) : world_(world), plan_(std::move(plan)) {
+Layout::Layout(Communicator& world, RankLayout plan) : world_(world), plan_(plan) {
   base::expects(world.size() == plan_.world_size(), "the plan is for this world");
   // All ranks make all of them, in this order, whether they belong or not.
   core_ = make(world, is_buffer() || is_trainer(), "core");

@@ -35,7 +35,7 @@ int error_class(int code) noexcept {
   return result;
 }
 
-void check(int code, const char* call, const CallOwner& owner, const std::source_location& where) {
+void check(int code, const char* call, const CallOwner& owner, const base::SourceLocation& where) {
   if (code == MPI_SUCCESS) return;
   if (means_lost_peer(error_class(code))) {
     throw PeerLost(call, owner.name, find_lost_peers(owner.comm));

@@ -1,10 +1,11 @@
 #pragma once
 
-#include <source_location>
 #include <string>
 #include <string_view>
 
 #include <mpi.h>
+
+#include "physarum/base/source_location.hpp"
 
 namespace physarum::parallel {
 
@@ -19,6 +20,6 @@ struct CallOwner {
 
 /// Throws PeerLost or WorldError unless `code` is success.
 void check(int code, const char* call, const CallOwner& owner = {},
-           const std::source_location& where = std::source_location::current());
+           const base::SourceLocation& where = base::SourceLocation::current());
 
 }  // namespace physarum::parallel

@@ -29,7 +29,7 @@ class Requests {
   /// Memory that the operation uses and that must not vanish if it fails.
   [[nodiscard]] std::byte* keep(std::size_t bytes);
   void check(int code, const char* call,
-             const std::source_location& where = std::source_location::current()) const {
+             const base::SourceLocation& where = base::SourceLocation::current()) const {
     parallel::check(code, call, comm_.owner(), where);
   }
   /// Bounded, yielding. Throws DeadlineExceeded, PeerLost, WorldError.

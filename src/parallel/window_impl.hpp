@@ -24,7 +24,7 @@ struct Window::Impl {
   [[nodiscard]] bool alone() const { return !comm.valid(); }
   [[nodiscard]] CallOwner owner() const { return {MPI_COMM_NULL, name}; }
   void check(int code, const char* call,
-             const std::source_location& where = std::source_location::current()) const {
+             const base::SourceLocation& where = base::SourceLocation::current()) const {
     parallel::check(code, call, owner(), where);
   }
   void check_range(int target, std::uint64_t offset, std::uint64_t bytes) const;

@@ -46,7 +46,7 @@ std::string hdf5_error() {
 }
 
 hid_t check_id(hid_t result, const char* call, std::string_view object,
-               const std::source_location& where) {
+               const base::SourceLocation& where) {
   if (result < 0) {
     throw base::WorldError(std::string(call) + " on '" + std::string(object) + "'", -1,
                            hdf5_error(), where);
@@ -55,7 +55,7 @@ hid_t check_id(hid_t result, const char* call, std::string_view object,
 }
 
 void check_status(herr_t result, const char* call, std::string_view object,
-                  const std::source_location& where) {
+                  const base::SourceLocation& where) {
   check_id(result, call, object, where);
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <source_location>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,6 +7,7 @@
 #include <hdf5.h>
 
 #include "physarum/base/handle.hpp"
+#include "physarum/base/source_location.hpp"
 
 namespace physarum::storage {
 
@@ -20,9 +20,9 @@ void start_hdf5();
 
 /// Throws WorldError with the call, the object and HDF5's words if `result` is negative.
 hid_t check_id(hid_t result, const char* call, std::string_view object,
-               const std::source_location& where = std::source_location::current());
+               const base::SourceLocation& where = base::SourceLocation::current());
 void check_status(herr_t result, const char* call, std::string_view object,
-                  const std::source_location& where = std::source_location::current());
+                  const base::SourceLocation& where = base::SourceLocation::current());
 
 template <herr_t (*Close)(hid_t)>
 struct Hdf5Traits {

@@ -38,7 +38,7 @@ hid_t file_type(Element element) {
     case Element::text:
       break;
   }
-  base::contract_failed("expects", "text has no numeric type", std::source_location::current());
+  base::contract_failed("expects", "text has no numeric type", base::SourceLocation::current());
 }
 
 // Wire and memory order are both little-endian (base/bytes.hpp asserts it): no conversion.

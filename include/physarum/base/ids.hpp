@@ -15,7 +15,7 @@ class Id {
   constexpr explicit Id(Rep value) : value_(value) {}
   [[nodiscard]] constexpr Rep value() const { return value_; }
   [[nodiscard]] constexpr bool valid() const { return value_ >= 0; }
-  friend constexpr auto operator<=>(Id, Id) = default;
+  friend constexpr auto operator<=>(Id, Id) = default;  // NOLINT(modernize-use-nullptr)
   friend constexpr bool operator==(Id, Id) = default;
 
  private:
