@@ -1,14 +1,16 @@
 #include "progress.hpp"
 
+#include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <utility>
 
-#include <unistd.h>
+#include <fcntl.h>
 
 namespace physarum::app {
 
 std::string duration_text(double seconds) {
-  const auto whole = static_cast<long>(seconds + 0.5);
+  const auto whole = std::lround(seconds);
   char text[64];
   if (whole < 60) {
     std::snprintf(text, sizeof text, "%ld s", whole);
@@ -20,8 +22,17 @@ std::string duration_text(double seconds) {
   return text;
 }
 
+base::Handle<TerminalTraits> open_terminal() {
+  using Terminal = base::Handle<TerminalTraits>;
+  if (::isatty(STDERR_FILENO) == 1) return Terminal(::dup(STDERR_FILENO));
+  const char* path = std::getenv("PHYSARUM_TERMINAL");
+  if (path == nullptr) return Terminal();
+  Terminal named(::open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC));
+  return named && ::isatty(named.get()) == 1 ? std::move(named) : Terminal();
+}
+
 ProgressLine::ProgressLine(std::string label, std::int64_t total)
-    : label_(std::move(label)), total_(total), terminal_(::isatty(STDERR_FILENO) == 1) {}
+    : label_(std::move(label)), total_(total), terminal_(open_terminal()) {}
 
 ProgressLine::~ProgressLine() { clear(); }
 
@@ -32,17 +43,18 @@ void ProgressLine::update(std::int64_t done, std::string_view note) {
   last_drawn_s_ = elapsed_s;
   const double rate = elapsed_s > 0 ? static_cast<double>(done) / elapsed_s : 0;
   const double left_s = rate > 0 ? static_cast<double>(total_ - done) / rate : 0;
-  std::fprintf(stderr, "\r\033[K%s %lld/%lld  %.2f/s  %s left  %.*s", label_.c_str(),
-               static_cast<long long>(done), static_cast<long long>(total_), rate,
-               duration_text(left_s).c_str(), static_cast<int>(note.size()), note.data());
-  std::fflush(stderr);
-  drawn_ = true;
+  const int written =
+      ::dprintf(terminal_.get(), "\r\033[K%s %lld/%lld  %.2f/s  %s left  %.*s", label_.c_str(),
+                static_cast<long long>(done), static_cast<long long>(total_), rate,
+                duration_text(left_s).c_str(), static_cast<int>(note.size()), note.data());
+  // A terminal that was closed meanwhile is no reason to end the run.
+  drawn_ = written > 0;
+  if (written < 0) terminal_ = base::Handle<TerminalTraits>();
 }
 
 void ProgressLine::clear() {
   if (!std::exchange(drawn_, false)) return;
-  std::fprintf(stderr, "\r\033[K");
-  std::fflush(stderr);
+  (void)::dprintf(terminal_.get(), "\r\033[K");
 }
 
 }  // namespace physarum::app

@@ -4,12 +4,28 @@
 #include <string>
 #include <string_view>
 
+#include <unistd.h>
+
 #include "physarum/base/deadline.hpp"
+#include "physarum/base/handle.hpp"
 
 namespace physarum::app {
 
-/// One line on standard error that says how far a long command is: rate and time left. On a
-/// terminal it is rewritten in place; elsewhere nothing is printed until the end.
+struct TerminalTraits {
+  using value_type = int;
+  static constexpr base::ReleaseKind kind = base::ReleaseKind::local;
+  static constexpr const char* name = "terminal";
+  static value_type null() { return -1; }
+  static bool alive() noexcept { return true; }
+  static void release(value_type fd) { ::close(fd); }
+};
+
+/// The terminal to draw on: standard error if it is one; else the one that the launcher names in
+/// PHYSARUM_TERMINAL (under mpirun every rank's standard error is a pipe); else none.
+[[nodiscard]] base::Handle<TerminalTraits> open_terminal();
+
+/// One line that says how far a long command is: rate and time left. On a terminal it is rewritten
+/// in place; without one nothing is printed.
 class ProgressLine {
  public:
   ProgressLine(std::string label, std::int64_t total);
@@ -27,7 +43,7 @@ class ProgressLine {
  private:
   std::string label_;
   std::int64_t total_;
-  bool terminal_;
+  base::Handle<TerminalTraits> terminal_;
   bool drawn_ = false;
   base::Stopwatch started_;
   double last_drawn_s_ = -1;

@@ -1,5 +1,9 @@
 #include "progress.hpp"
 
+#include <cstdlib>
+#include <string>
+
+#include <fcntl.h>
 #include <gtest/gtest.h>
 
 namespace physarum::app {
@@ -20,6 +24,45 @@ TEST(Progress, is_quiet_when_standard_error_is_no_terminal) {
     line.update(10, "reward 1.0");
   }
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+}
+
+/// A terminal of our own, named to the program as the launcher does it.
+class ProgressOnATerminal : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    master_ = ::posix_openpt(O_RDWR | O_NOCTTY);
+    ASSERT_GE(master_, 0);
+    ASSERT_EQ(::grantpt(master_), 0);
+    ASSERT_EQ(::unlockpt(master_), 0);
+    ::setenv("PHYSARUM_TERMINAL", ::ptsname(master_), 1);
+  }
+  void TearDown() override {
+    ::unsetenv("PHYSARUM_TERMINAL");
+    ::close(master_);
+  }
+  std::string shown() const {
+    char text[512];
+    const auto length = ::read(master_, text, sizeof text);
+    return length > 0 ? std::string(text, static_cast<std::size_t>(length)) : std::string();
+  }
+  int master_ = -1;
+};
+
+TEST_F(ProgressOnATerminal, draws_one_line_and_clears_it) {
+  ProgressLine line("train", 10);
+  line.update(1, "reward 0.5");
+  const auto text = shown();
+  EXPECT_TRUE(text.starts_with("\r\033[Ktrain 1/10  ")) << text;
+  EXPECT_TRUE(text.ends_with("left  reward 0.5")) << text;
+  line.clear();
+  EXPECT_EQ(shown(), "\r\033[K");
+}
+
+TEST_F(ProgressOnATerminal, that_is_no_terminal_is_left_alone) {
+  ::setenv("PHYSARUM_TERMINAL", "/dev/null", 1);
+  EXPECT_FALSE(open_terminal());
+  ::setenv("PHYSARUM_TERMINAL", "/nowhere/at/all", 1);
+  EXPECT_FALSE(open_terminal());
 }
 
 }  // namespace
