@@ -4,7 +4,7 @@
   peer.py [--steps N] [--warm-up N] [--threads N] [--attention sdpa|eager] [--gradient-checkpointing] [--cache NAME]
 
 One step = generate 64 samples (8 prompts x 8) of exactly 32 new tokens at temperature 1, reward them, one optimiser
-step on all of them: fp32, beta 0. The model is inputs/model-small with random weights. The defaults of this script
+step on all of them: fp32, beta 0. The model is model/config.json beside this script with random weights. The defaults of this script
 are the fastest that we found for TRL; README.md says what was tried.
 """
 import argparse
@@ -16,7 +16,8 @@ import sys
 import tempfile
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
 GROUP, PROMPTS, NEW_TOKENS = 8, 8, 32
 
 
@@ -48,7 +49,7 @@ def make_model(args):
     import torch
     from transformers import Qwen2Config, Qwen2ForCausalLM
     torch.manual_seed(1)
-    config = Qwen2Config.from_pretrained(ROOT / "inputs/model-small")
+    config = Qwen2Config.from_pretrained(HERE / "model")
     config._attn_implementation = args.attention
     return Qwen2ForCausalLM(config).float()
 

@@ -8,11 +8,11 @@ cmake --preset release >/dev/null
 cmake --build --preset release --target physarum -- --quiet
 python=$("$here/make_environment.sh")
 
-# The built-in model without end token: every answer has exactly 32 new tokens, as in the peer.
+# Without end token: every answer has exactly 32 new tokens, as in the peer.
 model=build/bench-model
 mkdir -p "$model"
 cp inputs/model-small/tokenizer*.json "$model/"
-sed -e 's/"eos_token_id": [0-9]*/"eos_token_id": null/' inputs/model-small/config.json > "$model/config.json"
+sed -e 's/"eos_token_id": [0-9]*/"eos_token_id": null/' "$here/model/config.json" > "$model/config.json"
 
 ours() {
   rm -rf runs/benchmarks/grpo

@@ -103,10 +103,10 @@ def check(tokenizer):
 def config(ids):
     return {
         "architectures": ["Qwen2ForCausalLM"], "model_type": "qwen2", "hidden_size": 128,
-        "num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 2,
+        "num_hidden_layers": 4, "num_attention_heads": 4, "num_key_value_heads": 4,
         "intermediate_size": 512, "hidden_act": "silu", "vocab_size": VOCABULARY,
         "max_position_embeddings": 2048, "rms_norm_eps": 1e-06, "rope_theta": 10000.0,
-        "attention_dropout": 0.0, "initializer_range": 0.02, "use_sliding_window": False,
+        "attention_dropout": 0.0, "initializer_range": 0.05, "use_sliding_window": False,
         "tie_word_embeddings": True, "torch_dtype": "float32", "bos_token_id": ids["<|endoftext|>"],
         "eos_token_id": ids["<|im_end|>"], "pad_token_id": ids["<|pad|>"],
     }

@@ -119,7 +119,7 @@ TEST(ModelConfig, reads_the_built_in_model) {
       std::filesystem::path(PHYSARUM_INPUTS) / "model-small/config.json";
   const auto config = ModelConfig::from_file(path);
   EXPECT_EQ(config.hidden_size, 128);
-  EXPECT_EQ(config.parameter_count(), 1'050'752);
+  EXPECT_EQ(config.parameter_count(), 1'116'800);
 }
 
 }  // namespace
