@@ -42,18 +42,22 @@ physarum_require(PHYSARUM_HDF5_INCLUDE "Parallel HDF5" "Run jobs/setup.sh or set
 physarum_require(PHYSARUM_HDF5_LIBRARY "Parallel HDF5" "Run jobs/setup.sh or set -DPHYSARUM_HDF5_PREFIX=...")
 physarum_third_party(hdf5 INCLUDES ${PHYSARUM_HDF5_INCLUDE} LIBRARIES ${PHYSARUM_HDF5_LIBRARY} physarum_third_mpi)
 
-# LibTorch: an imported target of our own; the wheel's CMake package insists on finding a GPU.
-find_library(PHYSARUM_TORCH_CPU torch_cpu HINTS ${PHYSARUM_TORCH_PREFIX}/lib NO_DEFAULT_PATH)
-find_library(PHYSARUM_TORCH_C10 c10 HINTS ${PHYSARUM_TORCH_PREFIX}/lib NO_DEFAULT_PATH)
-physarum_require(PHYSARUM_TORCH_CPU "libtorch_cpu below ${PHYSARUM_TORCH_PREFIX}" "Run jobs/setup.sh or set -DPHYSARUM_TORCH_PREFIX=...")
-physarum_require(PHYSARUM_TORCH_C10 "libc10 below ${PHYSARUM_TORCH_PREFIX}" "Run jobs/setup.sh or set -DPHYSARUM_TORCH_PREFIX=...")
-physarum_third_party(torch
-  INCLUDES ${PHYSARUM_TORCH_PREFIX}/include ${PHYSARUM_TORCH_PREFIX}/include/torch/csrc/api/include
-  LIBRARIES ${PHYSARUM_TORCH_CPU} ${PHYSARUM_TORCH_C10})
-# The wheel's CPU library asks for libcudart and libcupti, which come in wheels of their own.
-file(GLOB PHYSARUM_RUNTIME_DIRS ${_site}/nvidia/cu*/lib)
-if(PHYSARUM_RUNTIME_DIRS)
-  target_link_options(physarum_third_torch INTERFACE "LINKER:-rpath-link,${PHYSARUM_RUNTIME_DIRS}")
+# LibTorch, which tests and benchmarks compare with: an imported target of our own; the wheel's CMake
+# package insists on finding a GPU.
+if(PHYSARUM_TESTS OR PHYSARUM_BENCHMARKS)
+  find_library(PHYSARUM_TORCH_CPU torch_cpu HINTS ${PHYSARUM_TORCH_PREFIX}/lib NO_DEFAULT_PATH)
+  find_library(PHYSARUM_TORCH_C10 c10 HINTS ${PHYSARUM_TORCH_PREFIX}/lib NO_DEFAULT_PATH)
+  set(mend "Run jobs/setup.sh, set -DPHYSARUM_TORCH_PREFIX=... or build without tests (-DPHYSARUM_TESTS=OFF).")
+  physarum_require(PHYSARUM_TORCH_CPU "libtorch_cpu below ${PHYSARUM_TORCH_PREFIX}" "${mend}")
+  physarum_require(PHYSARUM_TORCH_C10 "libc10 below ${PHYSARUM_TORCH_PREFIX}" "${mend}")
+  physarum_third_party(torch
+    INCLUDES ${PHYSARUM_TORCH_PREFIX}/include ${PHYSARUM_TORCH_PREFIX}/include/torch/csrc/api/include
+    LIBRARIES ${PHYSARUM_TORCH_CPU} ${PHYSARUM_TORCH_C10})
+  # The wheel's CPU library asks for libcudart and libcupti, which come in wheels of their own.
+  file(GLOB PHYSARUM_RUNTIME_DIRS ${_site}/nvidia/cu*/lib)
+  if(PHYSARUM_RUNTIME_DIRS)
+    target_link_options(physarum_third_torch INTERFACE "LINKER:-rpath-link,${PHYSARUM_RUNTIME_DIRS}")
+  endif()
 endif()
 set(CMAKE_BUILD_RPATH ${PHYSARUM_MPI_PREFIX}/lib ${PHYSARUM_TORCH_PREFIX}/lib ${PHYSARUM_RUNTIME_DIRS})
 set(CMAKE_BUILD_RPATH_USE_ORIGIN OFF)

@@ -8,6 +8,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LES
 endif()
 # Kernels use vectors that are wider than the base architecture's, within one unit only.
 target_compile_options(physarum_flags INTERFACE -Wno-psabi)
+# Nobody looks at errno after sqrt and exp; without the promise their loops are not vectorised.
+target_compile_options(physarum_flags INTERFACE -fno-math-errno)
 if(PHYSARUM_WERROR)
   target_compile_options(physarum_flags INTERFACE -Werror)
 endif()

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, checks format and rooms, runs all tests.
 #
-#   tests/run.sh             everything but the slow checks; the last lines are those of ctest
-#   tests/run.sh --full      also clang-tidy and the unit tests under AddressSanitizer and UBSan
+#   tests/run.sh             everything; the last lines are those of ctest
+#   tests/run.sh --quick     without clang-tidy and the unit tests under AddressSanitizer and UBSan
 #   tests/run.sh -R REGEX    more arguments go to ctest
 #
 # Not as root it works when everything is installed; otherwise it says what is missing (code 2).
@@ -11,8 +11,8 @@ cd "$(dirname "$0")/.."
 say() { printf 'run: %s\n' "$*"; }
 jobs=${PHYSARUM_JOBS:-$(nproc)}
 started=$SECONDS
-full=0
-if [ "${1:-}" = --full ]; then full=1; shift; fi
+quick=0
+if [ "${1:-}" = --quick ]; then quick=1; shift; fi
 
 jobs/setup.sh --dev
 
@@ -27,10 +27,10 @@ say "build (release)"
 cmake --preset release >/dev/null
 cmake --build --preset release -j "$jobs" -- --quiet
 
-if [ "$full" = 1 ]; then
-  say "clang-tidy on the rooms below model"
+if [ "$quick" = 0 ]; then
+  say "clang-tidy; $((SECONDS - started)) s so far"
   tests/checks/tidy.sh "$jobs"
-  say "build and unit tests with AddressSanitizer and UndefinedBehaviorSanitizer"
+  say "build and unit tests with AddressSanitizer and UndefinedBehaviorSanitizer; $((SECONDS - started)) s so far"
   cmake --preset asan >/dev/null
   cmake --build --preset asan -j "$jobs" --target asan_tests -- --quiet
   ctest --test-dir build-asan -L asan -j "$jobs" --output-on-failure --no-tests=error

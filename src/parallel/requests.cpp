@@ -16,7 +16,6 @@ void keep_forever(base::Bytes&& bytes) noexcept {
   try {
     graveyard->push_back(std::move(bytes));
   } catch (...) {
-    // NOLINTNEXTLINE(bugprone-unhandled-exception-at-new): without memory the process may end.
     new base::Bytes(std::move(bytes));
   }
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# clang-tidy over the rooms whose sources compile fast; a LibTorch unit takes a minute and more here.
-#   tests/checks/tidy.sh [JOBS]          all such sources
+# clang-tidy over our sources.
+#   tests/checks/tidy.sh [JOBS]          all of them
 #   tests/checks/tidy.sh JOBS FILE...    these
 # Results are kept per file content in build/tidy, so an unchanged file is not looked at twice.
 set -euo pipefail
