@@ -2,13 +2,13 @@
 # From nothing to a model whose reward rises: installs what is missing, builds, teaches a small
 # transformer two-digit sums by SFT, then by GRPO, and prints the accuracy after each.
 #
-#   jobs/quickstart.sh [--seed N] [--ranks N]     defaults: seed 1, 4 ranks
+#   jobs/quickstart.sh [--seed N] [--ranks N]     defaults: seed 1, 5 ranks
 #
 # Leaves runs/quickstart-sft/model and runs/quickstart/{model,summary.json,metrics.jsonl,...}.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seed=1
-ranks=4
+ranks=5
 while [ $# -gt 0 ]; do
   case "$1" in
     --seed|--ranks)

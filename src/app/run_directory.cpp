@@ -29,6 +29,16 @@ std::filesystem::path run_directory(const RunOptions& options) {
   return std::filesystem::path(options.runs_dir) / options.run_name;
 }
 
+std::filesystem::path save_directory(const RunOptions& options) {
+  constexpr std::string_view placeholder = "{run}";
+  std::string text = options.save_hf;
+  const auto at = text.find(placeholder);
+  if (at != std::string::npos) {
+    text.replace(at, placeholder.size(), run_directory(options).string());
+  }
+  return text;
+}
+
 std::optional<std::filesystem::path> prepare_run_directory(const std::filesystem::path& directory) {
   auto& files = storage::real_file_system();
   try {

@@ -34,8 +34,9 @@ void declare_options(base::OptionTable& table, RunOptions& options) {
   table.add_choice("init", options.initialise,
                    "Where the first weights come from: the directory, or random numbers.",
                    {"checkpoint", "random"});
-  table.add("save-hf", options.save_hf,
-            "Directory that gets the final weights, as transformers loads them.");
+  table.add(
+      "save-hf", options.save_hf,
+      "Directory that gets the final weights, as transformers loads them; {run}: the run's own.");
   table.add("log-level", options.log_level, "Least severity on the terminal.",
             {"debug", "info", "warning", "error"});
 }

@@ -6,6 +6,7 @@
 
 #include "physarum/storage/file_system.hpp"
 
+#include "run_directory.hpp"
 #include "world_ranks.hpp"
 
 namespace physarum::app {
@@ -102,9 +103,10 @@ void TrainerRole::publish(base::WeightVersion version) {
 
 void TrainerRole::save() const {
   const auto& run = setup_.configuration.run;
-  if (!first_ || run.save_hf.empty()) return;
-  trainer_.save_hf(storage::real_file_system(), run.save_hf, run.hf_checkpoint);
-  base::log_info("weights written to " + run.save_hf);
+  const auto directory = save_directory(run);
+  if (!first_ || directory.empty()) return;
+  trainer_.save_hf(storage::real_file_system(), directory, run.hf_checkpoint);
+  base::log_info("weights written to " + directory.string());
 }
 
 }  // namespace physarum::app

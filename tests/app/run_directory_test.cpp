@@ -37,6 +37,16 @@ TEST_F(RunDirectoryTest, one_that_cannot_be_written_is_the_users_error) {
   EXPECT_THROW((void)prepare_run_directory("/proc/nowhere"), base::UserError);
 }
 
+TEST(SaveDirectory, may_lie_in_the_run_whatever_its_name) {
+  RunOptions options;
+  options.run_name = "study/a";
+  EXPECT_EQ(save_directory(options), "");
+  options.save_hf = "{run}/model";
+  EXPECT_EQ(save_directory(options), "runs/study/a/model");
+  options.save_hf = "elsewhere";
+  EXPECT_EQ(save_directory(options), "elsewhere");
+}
+
 TEST_F(RunDirectoryTest, keeps_the_configuration) {
   (void)prepare_run_directory(base_ / "run");
   write_configuration(base_ / "run", "[run]\n");
