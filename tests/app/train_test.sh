@@ -3,7 +3,8 @@
 . "$(dirname "$0")/lib.sh"
 checkpoint=(train --hf-checkpoint inputs/model-small --init random --runs-dir "$work/runs" --seed 7 --rollout-batch-size 4
   --n-samples-per-prompt 4 --global-batch-size 16 --num-rollout 3 --rollout-max-response-len 6 --lr 1e-3 --lr-decay-style constant
-  --env-held-out 20 --eval-interval 3 --log-level warning)
+  --env-held-out 20 --eval-interval 3 --log-level warning
+  --entropy-coef 0.01) # a random model never earns a reward: without it no sample would matter
 
 # run NAME RANKS FLAG...: the checksum of its final weights.
 run() {
