@@ -27,6 +27,17 @@ output=$("$program" user-error 2>&1)
 code=$?
 [ "$code" = 2 ] || { echo "FAILED without launcher: code $code, output: $output"; failures=$((failures + 1)); }
 
+# What mpirun says about ranks that have left is dropped, what it says about anything else is kept.
+fake=$(mktemp)
+printf '%s\n' '#!/bin/sh' 'echo "[vm:27733] PMIX ERROR: PMIX_ERR_UNREACH in file /a/pmix_server.c at line 3146" >&2' \
+  'echo "physarum: error: one" >&2' 'echo "[vm:1] PMIX ERROR: PMIX_ERR_NOMEM in file /a/pmix_server.c at line 1" >&2' 'exit 2' > "$fake"
+chmod +x "$fake"
+output=$(PHYSARUM_MPIRUN=$fake "$launch" -n 2 --program "$program" nothing 2>&1)
+code=$?
+expected=$'physarum: error: one\n[vm:1] PMIX ERROR: PMIX_ERR_NOMEM in file /a/pmix_server.c at line 1'
+[ "$code" = 2 ] && [ "$output" = "$expected" ] || { echo "FAILED filter: code $code, output: $output"; failures=$((failures + 1)); }
+rm -f "$fake"
+
 # A signal to the launcher reaches all ranks; its exit code is theirs.
 for signal in USR1 TERM; do
   log=$(mktemp)
