@@ -16,16 +16,18 @@ if [ ! -e "$root/.ready" ]; then
   debootstrap --variant=minbase bookworm "$root" "${DEBIAN_MIRROR:-}" >/dev/null
   # The machine's own way out: apt sources, pip settings, name resolution, certificates.
   cp /etc/resolv.conf "$root/etc/resolv.conf"
+  rm -f "$root/etc/apt/sources.list"
   for path in /etc/apt/sources.list /etc/apt/sources.list.d /etc/apt/apt.conf.d /etc/apt/auth.conf.d /etc/pip.conf; do
     [ -e "$path" ] && mkdir -p "$root$(dirname $path)" && cp -r "$path" "$root$(dirname $path)/"
   done
   touch "$root/.ready"
 fi
-mkdir -p "$root/proc" "$root/sys" "$root/dev" "$root/dev/shm"
+mkdir -p "$root/proc" "$root/sys" "$root/dev" "$root/dev/shm" "$root/dev/pts"
 mountpoint -q "$root/proc" || mount -t proc proc "$root/proc"
 mountpoint -q "$root/dev" || mount --bind /dev "$root/dev"
+mountpoint -q "$root/dev/pts" || mount --bind /dev/pts "$root/dev/pts"
 mountpoint -q "$root/dev/shm" || mount -t tmpfs tmpfs "$root/dev/shm"
-trap 'umount "$root/dev/shm" "$root/dev" "$root/proc" || true' EXIT
+trap 'umount "$root/dev/shm" "$root/dev/pts" "$root/dev" "$root/proc" || true' EXIT
 
 if [ ! -d "$root/physarum" ]; then
   mkdir "$root/physarum"
@@ -35,6 +37,6 @@ fi
 bundle=/etc/ssl/certs/ca-certificates.crt
 mkdir -p "$root/etc/ssl/certs" "$root/opt"
 [ -e "$bundle" ] && cp "$bundle" "$root/opt/ca.crt"
-env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb LANG=C.UTF-8 PIP_CERT=/opt/ca.crt SSL_CERT_FILE=/opt/ca.crt \
-  $(env | grep -E '^(PIP_|https?_proxy|HTTPS?_PROXY|no_proxy|NO_PROXY)' || true) \
+env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb LANG=C.UTF-8 \
+  $(env | grep -E '^(PIP_|https?_proxy|HTTPS?_PROXY|no_proxy|NO_PROXY)' || true) PIP_CERT=/opt/ca.crt SSL_CERT_FILE=/opt/ca.crt \
   chroot "$root" /bin/bash -c 'cd /physarum && "$@"' bash "$@"

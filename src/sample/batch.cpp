@@ -38,8 +38,7 @@ std::vector<std::int64_t> indices_of_rank(const BatchPlan& plan, int dp_rank) {
       indices.insert(indices.end(), batch.begin(), batch.end());
   }
   std::ranges::sort(indices);
-  const auto repeated = std::ranges::unique(indices);
-  indices.erase(repeated.begin(), repeated.end());
+  indices.erase(std::unique(indices.begin(), indices.end()), indices.end());
   return indices;
 }
 

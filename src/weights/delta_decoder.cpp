@@ -74,7 +74,7 @@ void check_lengths(const OpenFrame& frame, std::size_t width) {
 
 struct DeltaDecoder::Impl {
   struct FreeContext {
-    void operator()(ZSTD_DCtx* context) const noexcept { ZSTD_freeDCtx(context); }
+    void operator()(ZSTD_DCtx* owned) const noexcept { ZSTD_freeDCtx(owned); }
   };
 
   explicit Impl(TransferType type) : width(static_cast<std::size_t>(element_bytes(type))) {

@@ -98,7 +98,7 @@ std::size_t count_changes(const std::byte* before, const std::byte* after, std::
 
 struct DeltaEncoder::Impl {
   struct FreeContext {
-    void operator()(ZSTD_CCtx* context) const noexcept { ZSTD_freeCCtx(context); }
+    void operator()(ZSTD_CCtx* owned) const noexcept { ZSTD_freeCCtx(owned); }
   };
 
   explicit Impl(TransferType transfer_type)
