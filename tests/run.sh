@@ -21,7 +21,7 @@ python3 tests/checks/rooms.py
 python3 tests/checks/rooms.py --table | diff -u docs/rooms.md - ||
   { say "docs/rooms.md is out of date: tests/checks/rooms.py --table > docs/rooms.md"; exit 1; }
 say "format check"
-git ls-files '*.cpp' '*.hpp' | xargs clang-format-14 --dry-run --Werror
+find src include tests benchmarks -name '*.[ch]pp' | xargs clang-format-14 --dry-run --Werror
 
 say "build (release)"
 cmake --preset release >/dev/null

@@ -8,12 +8,12 @@ cd "$(dirname "$0")/../.."
 jobs=${1:-$(nproc)}
 shift || true
 if [ $# -gt 0 ]; then files=("$@"); else
-  mapfile -t files < <(git ls-files 'src/*.cpp')
+  mapfile -t files < <(find src -name '*.cpp' | sort)
 fi
 mkdir -p build/tidy
 # One key for all headers: a changed header makes every file new.
 export HEADERS_KEY
-HEADERS_KEY=$(cat .clang-tidy $(git ls-files 'include/*.hpp' 'src/*.hpp') | sha256sum | cut -c1-16)
+HEADERS_KEY=$(cat .clang-tidy $(find include src -name '*.hpp' | sort) | sha256sum | cut -c1-16)
 check_one() {
   local key
   key=build/tidy/$(cat "$1" <(echo "$HEADERS_KEY $1") | sha256sum | cut -c1-32)
