@@ -23,12 +23,23 @@ namespace {
 enum class State { none, alive, failed, finished };
 std::atomic<State> state{State::none};
 
+/// The rank that a launcher announces; null if nobody launched us.
+const char* announced_rank_text() noexcept {
+  for (const char* name : {"PMIX_RANK", "SLURM_PROCID"}) {
+    const char* text = std::getenv(name);
+    if (text != nullptr) return text;
+  }
+  return nullptr;
+}
+
 void start_mpi(int& argc, char**& argv) {
   int initialized = 0;
   MPI_Initialized(&initialized);
   base::expects(state == State::none && initialized == 0, "one MPI session per process");
   // A peer that dies while we write to its socket must become an error, not our death.
   std::signal(SIGPIPE, SIG_IGN);
+  // One process needs no network, and Open MPI's UCX windows complain where there is none.
+  if (announced_rank_text() == nullptr) ::setenv("OMPI_MCA_osc", "^ucx", /*overwrite=*/0);
   int provided = 0;
   check(MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread");
   if (provided < MPI_THREAD_SERIALIZED) {
@@ -58,11 +69,8 @@ void flush_streams() noexcept {
 bool session_alive() noexcept { return state == State::alive; }
 
 int announced_rank() noexcept {
-  for (const char* name : {"PMIX_RANK", "SLURM_PROCID"}) {
-    const char* text = std::getenv(name);
-    if (text != nullptr) return std::atoi(text);
-  }
-  return 0;
+  const char* text = announced_rank_text();
+  return text == nullptr ? 0 : std::atoi(text);
 }
 
 bool may_release_collectively() noexcept {

@@ -22,6 +22,13 @@ refused 3 "\-\-rollout-temperature" -- "${tiny[@]}" --rollout-temperature 0
 refused 3 "ranks" -- "${tiny[@]}" --trainer-ranks 5
 refused 4 "ranks" -- "${tiny[@]}" --trainer-ranks 1 --rollout-ranks 1
 refused 1 "mpirun|launch" -- "${tiny[@]}"
+# Without a launcher: the same word, or one rank that does everything.
+program=${PHYSARUM_PROGRAM:-build/bin/physarum}
+checks=$((checks + 2))
+output=$("$program" "${tiny[@]}" 2>&1 </dev/null)
+[ $? = 2 ] && [ "$(printf '%s\n' "$output" | grep -c .)" = 1 ] && [[ $output == *jobs/launch* ]] || fail "started alone: $output"
+output=$("$program" "${tiny[@]}" --colocate --runs-dir "$work/alone" --log-level warning 2>&1 </dev/null)
+[ $? = 0 ] && [ -z "$output" ] && [ -s "$work/alone/run/summary.json" ] || fail "started alone, colocated: $output"
 refused 3 "global-batch-size" -- "${tiny[@]}" --global-batch-size 3
 refused 3 "num_steps_per_rollout|num-steps-per-rollout|global_batch_siz" -- "${tiny[@]}" --num-steps-per-rollout 3
 refused 3 "max-tokens-per-gpu" -- "${tiny[@]}" --use-dynamic-batch-size
