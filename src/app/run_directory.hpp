@@ -11,7 +11,8 @@ namespace physarum::app {
 /// runs_dir/run_name.
 [[nodiscard]] std::filesystem::path run_directory(const RunOptions& options);
 
-/// Where the final weights go: --save-hf with {run} replaced by the run's directory; empty: nowhere.
+/// Where the final weights go: --save-hf with {run} replaced by the run's directory; empty:
+/// nowhere.
 [[nodiscard]] std::filesystem::path save_directory(const RunOptions& options);
 
 /// One rank calls it, before anything is written. Makes the run's directory; one that holds an
