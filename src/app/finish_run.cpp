@@ -32,7 +32,10 @@ void fill_counters(Summary& summary, const buffer::ServerCounters& counters) {
 void finish_run(const Setup& setup, const Summary& summary) {
   const auto path = setup.directory / "summary.json";
   summary.write(path);
-  base::log_info("done; summary in " + path.string());
+  const std::string samples = setup.command == "generate"
+                                  ? "samples in " + (setup.directory / "samples").string() + ", "
+                                  : "";
+  base::log_info("done; " + samples + "summary in " + path.string());
 }
 
 }  // namespace physarum::app

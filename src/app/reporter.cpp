@@ -56,8 +56,10 @@ void RunReporter::evaluation_done(base::WeightVersion version, const base::Scala
   writer_.write(version.value(), scalars);
   if (first_evaluation_.empty()) first_evaluation_ = scalars;
   line_.clear();
-  std::string text =
-      "after step " + std::to_string(version.value()) + " of " + std::to_string(steps_) + ":";
+  std::string text = "evaluation:";
+  if (steps_ > 0) {
+    text = "after step " + std::to_string(version.value()) + " of " + std::to_string(steps_) + ":";
+  }
   for (const auto& [name, value] : scalars) {
     if (name.find('/', 5) != std::string::npos || name.find('-') != std::string::npos) continue;
     char figure[128];
