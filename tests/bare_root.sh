@@ -24,10 +24,11 @@ if [ ! -e "$root/.ready" ]; then
 fi
 mkdir -p "$root/proc" "$root/sys" "$root/dev" "$root/dev/shm" "$root/dev/pts"
 mountpoint -q "$root/proc" || mount -t proc proc "$root/proc"
+mountpoint -q "$root/sys" || mount -t sysfs sysfs "$root/sys"
 mountpoint -q "$root/dev" || mount --bind /dev "$root/dev"
 mountpoint -q "$root/dev/pts" || mount --bind /dev/pts "$root/dev/pts"
 mountpoint -q "$root/dev/shm" || mount -t tmpfs tmpfs "$root/dev/shm"
-trap 'umount "$root/dev/shm" "$root/dev/pts" "$root/dev" "$root/proc" || true' EXIT
+trap 'umount "$root/dev/shm" "$root/dev/pts" "$root/dev" "$root/sys" "$root/proc" || true' EXIT
 
 if [ ! -d "$root/physarum" ]; then
   mkdir "$root/physarum"

@@ -38,8 +38,10 @@ void start_mpi(int& argc, char**& argv) {
   base::expects(state == State::none && initialized == 0, "one MPI session per process");
   // A peer that dies while we write to its socket must become an error, not our death.
   std::signal(SIGPIPE, SIG_IGN);
-  // One process needs no network, and Open MPI's UCX windows complain where there is none.
-  if (announced_rank_text() == nullptr) ::setenv("OMPI_MCA_osc", "^ucx", /*overwrite=*/0);
+  // One process needs no network, and Open MPI's UCX parts complain where there is none.
+  if (announced_rank_text() == nullptr) {
+    for (const char* part : {"OMPI_MCA_osc", "OMPI_MCA_pml"}) ::setenv(part, "^ucx", 0);
+  }
   int provided = 0;
   check(MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread");
   if (provided < MPI_THREAD_SERIALIZED) {
