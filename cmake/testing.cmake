@@ -39,9 +39,9 @@ function(add_room_test room name)
     if(PHYSARUM_SANITIZE AND NOT A_LIBRARIES)
       add_dependencies(asan_tests ${target})
       list(APPEND labels asan)
+      # HDF5 asks for what a damaged file tells it to; without the option that ends the program, not the call.
+      set_tests_properties(${room}.${name} PROPERTIES ENVIRONMENT "ASAN_OPTIONS=allocator_may_return_null=1:suppressions=${PROJECT_SOURCE_DIR}/tests/support/asan_suppressions.txt;LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/leak_suppressions.txt:print_suppressions=0")
     endif()
-    # HDF5 asks for what a damaged file tells it to; without the option that ends the program, not the call.
-    set_tests_properties(${room}.${name} PROPERTIES LABELS "${labels}" TIMEOUT ${A_TIMEOUT}
-      ENVIRONMENT "ASAN_OPTIONS=allocator_may_return_null=1:suppressions=${PROJECT_SOURCE_DIR}/tests/support/asan_suppressions.txt;LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/leak_suppressions.txt:print_suppressions=0")
+    set_tests_properties(${room}.${name} PROPERTIES LABELS "${labels}" TIMEOUT ${A_TIMEOUT})
   endif()
 endfunction()

@@ -28,12 +28,17 @@ void print_error(const std::string& text) {
   std::fprintf(stderr, "physarum: error: %s\n", text.c_str());
 }
 
-const Command& find_command(const std::string& name) {
+/// Null if there is none.
+const Command* find_command(const std::string& name) {
   const auto& all = commands();
   const auto found = std::ranges::find_if(all, [&](const Command& c) { return name == c.name; });
-  if (found != all.end()) return *found;
+  return found == all.end() ? nullptr : &*found;
+}
+
+const Command& require_command(const std::string& name) {
+  if (const Command* command = find_command(name)) return *command;
   std::vector<std::string> names;
-  for (const auto& command : all) names.emplace_back(command.name);
+  for (const auto& command : commands()) names.emplace_back(command.name);
   const auto nearest = base::nearest_word(name, names);
   throw base::UserError(
       "unknown command '" + name + "'", "command line",
@@ -51,13 +56,9 @@ std::optional<std::string> asked_text(const std::vector<std::string>& words) {
     return asks_for(words, "--markdown") ? options_markdown() : usage_text();
   }
   if (words[0] == "--version") return version_text();
-  const auto& all = commands();
-  const auto found =
-      std::ranges::find_if(all, [&](const Command& c) { return words[0] == c.name; });
-  if (found == all.end() || !(asks_for(words, "--help") || asks_for(words, "-h"))) {
-    return std::nullopt;
-  }
-  return command_text(*found);
+  const Command* command = find_command(words[0]);
+  const bool asks = asks_for(words, "--help") || asks_for(words, "-h");
+  return command != nullptr && asks ? std::optional(command_text(*command)) : std::nullopt;
 }
 
 ExitCode dispatch(const std::vector<std::string>& words, Communicator& world) {
@@ -66,7 +67,7 @@ ExitCode dispatch(const std::vector<std::string>& words, Communicator& world) {
     return ExitCode::user_error;
   }
   const std::vector<std::string> rest(words.begin() + 1, words.end());
-  return find_command(words[0]).run(rest, world);
+  return require_command(words[0]).run(rest, world);
 }
 
 /// What escapes on one rank only: it says so and ends the job; the other ranks may be waiting.

@@ -19,7 +19,8 @@ cmp -s "$work/check.txt" "$work/again.txt" || fail "check does not read back wha
 # Help and version: once, whatever the number of ranks.
 for words in --version --help "train --help"; do
   checks=$((checks + 1))
-  [ -n "$(launch 1 $words)" ] && [ "$(launch 3 $words)" = "$(launch 1 $words)" ] || fail "'$words' on 3 ranks prints: $(launch 3 $words)"
+  one=$(launch 1 $words) three=$(launch 3 $words)
+  [ -n "$one" ] && [ "$three" = "$one" ] || fail "'$words' on 3 ranks prints: $three"
 done
 
 # help: the page of all flags is the one in docs/.

@@ -12,6 +12,15 @@ std::vector<sample::Prompt> make_prompts(std::int64_t count, const std::string& 
   return prompts;
 }
 
+CircleOptions small_circle(Mode mode) {
+  CircleOptions options;
+  options.buffer.mode = mode;
+  options.buffer.rollout_batch_size = 4;
+  options.buffer.n_samples_per_prompt = 2;
+  options.buffer.save_samples = false;
+  return options;
+}
+
 std::vector<base::WorldRank> ranks(int first, int count) {
   std::vector<base::WorldRank> result;
   for (int rank = first; rank < first + count; ++rank) result.emplace_back(rank);

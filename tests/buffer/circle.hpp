@@ -159,6 +159,9 @@ class Circle {
   std::vector<std::unique_ptr<ScriptedEngine>> engines;
 };
 
+/// Steps of four groups of two samples, nothing archived.
+[[nodiscard]] CircleOptions small_circle(Mode mode = Mode::sync);
+
 [[nodiscard]] std::vector<base::WorldRank> ranks(int first, int count);
 [[nodiscard]] std::vector<sample::Prompt> make_prompts(std::int64_t count, const std::string& name);
 

@@ -17,9 +17,8 @@ using testing::Circle;
 using testing::CircleOptions;
 
 CircleOptions archived(const Scratch& scratch) {
-  CircleOptions options;
-  options.buffer.rollout_batch_size = 4;
-  options.buffer.n_samples_per_prompt = 2;
+  auto options = testing::small_circle();
+  options.buffer.save_samples = true;
   options.buffer.eval_interval = 2;
   options.evaluation_prompts = {3};
   options.archive = scratch / "samples";

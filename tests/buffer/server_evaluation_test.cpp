@@ -12,13 +12,9 @@ using testing::CircleOptions;
 using testing::without_leases;
 
 CircleOptions with_evaluation(Mode mode = Mode::sync) {
-  CircleOptions options;
-  options.buffer.mode = mode;
-  options.buffer.rollout_batch_size = 4;
-  options.buffer.n_samples_per_prompt = 2;
+  auto options = testing::small_circle(mode);
   options.buffer.n_samples_per_eval_prompt = 2;
   options.buffer.eval_interval = 2;
-  options.buffer.save_samples = false;
   options.evaluation_prompts = {5, 3};
   options.engines = 2;
   return options;

@@ -19,11 +19,7 @@ using testing::without_leases;
 namespace st = sample::testing;
 
 CircleOptions small(Mode mode = Mode::sync) {
-  CircleOptions options;
-  options.buffer.mode = mode;
-  options.buffer.rollout_batch_size = 4;
-  options.buffer.n_samples_per_prompt = 2;
-  options.buffer.save_samples = false;
+  auto options = testing::small_circle(mode);
   options.buffer.lease_deadline_s = 1;  // 100 turns
   options.engines = 2;
   return options;

@@ -107,10 +107,8 @@ class RankInCircle {
 };
 
 testing::CircleOptions options() {
-  testing::CircleOptions options;
-  options.buffer.rollout_batch_size = 4;
-  options.buffer.n_samples_per_prompt = 2;
-  options.buffer.mode = Mode::sync;
+  auto options = testing::small_circle();
+  options.buffer.save_samples = true;
   return options;
 }
 

@@ -15,12 +15,8 @@ using testing::without_leases;
 namespace st = sample::testing;
 
 CircleOptions small(Mode mode = Mode::sync) {
-  CircleOptions options;
-  options.buffer.mode = mode;
-  options.buffer.rollout_batch_size = 4;
-  options.buffer.n_samples_per_prompt = 2;
+  auto options = testing::small_circle(mode);
   options.buffer.num_rollout = options.num_rollout;
-  options.buffer.save_samples = false;
   return options;
 }
 
