@@ -7,7 +7,7 @@
 physarum_room(0 base          USES                                              THIRD_PARTY boost_log tomlplusplus cli11 xxhash)
 physarum_room(1 parallel      USES base                                         THIRD_PARTY mpi)
 physarum_room(1 text          USES base                                         THIRD_PARTY pcre2 utf8proc json)
-physarum_room(2 storage       USES base parallel                                THIRD_PARTY hdf5)
+physarum_room(2 storage       USES base parallel                                THIRD_PARTY hdf5 json)
 physarum_room(3 sample        USES base storage                                 THIRD_PARTY json)
 physarum_room(3 weights       USES base parallel storage                        THIRD_PARTY zstd)
 physarum_room(4 exchange      USES base parallel sample                         THIRD_PARTY)

@@ -124,6 +124,25 @@ void File::write_raw(std::string_view name, Element element, const Extent& exten
   });
 }
 
+std::uint64_t File::reserve_dataset(std::string_view name, Element element, const Extent& extent) {
+  base::expects(valid() && !name.empty() && !impl_->shared(),
+                "one rank reserves a place in a file of its own");
+  base::expects(count_elements(extent) > 0, "a dataset without elements has no place");
+  auto& file = *impl_;
+  haddr_t offset = HADDR_UNDEF;
+  file.write_together([&] {
+    const auto creation = creation_properties(element, extent, {});
+    auto dataset =
+        create_dataset(file, name, file_type(element), make_space(extent).get(), creation.get());
+    offset = H5Dget_offset(dataset.get());
+    if (offset == HADDR_UNDEF) {
+      throw base::WorldError("H5Dget_offset", -1, "no place in the file for " + file.place(name));
+    }
+    dataset.close();
+  });
+  return offset;
+}
+
 std::uint64_t File::first_of_mine(std::uint64_t count) const {
   base::expects(valid(), "the file is open");
   const auto& comm = impl_->writers();

@@ -115,6 +115,34 @@ std::string DigestSum::text(std::uint64_t total_bytes) const {
   return "xxh3-4k:" + base::digest128(std::as_bytes(std::span(mixed))).hex();
 }
 
+void StreamDigest::add(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const auto take = std::min<std::size_t>(digest_block - block_.size(), bytes.size());
+    block_.insert(block_.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(take));
+    bytes = bytes.subspan(take);
+    total_ += take;
+    if (block_.size() < digest_block) continue;
+    sum_.add(block_, total_ / digest_block - 1);
+    block_.clear();
+  }
+}
+
+std::string StreamDigest::text() {
+  if (!block_.empty()) sum_.add(block_, total_ / digest_block);
+  block_.clear();
+  return sum_.text(total_);
+}
+
+DigestSum digest_blocks(const Share& share) {
+  base::expects(share.begin % digest_block == 0, "the share begins at a block");
+  DigestSum sum;
+  for (std::uint64_t at = 0; at < share.bytes.size(); at += digest_block) {
+    sum.add(share.bytes.subspan(at, std::min<std::uint64_t>(digest_block, share.bytes.size() - at)),
+            (share.begin + at) / digest_block);
+  }
+  return sum;
+}
+
 std::string digest_whole(std::span<const std::byte> bytes) {
   return digest_share({0, bytes}, bytes.size()).sum.text(bytes.size());
 }

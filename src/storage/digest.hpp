@@ -26,11 +26,27 @@ struct DigestSum {
   [[nodiscard]] std::string text(std::uint64_t total_bytes) const;
 };
 
+/// The digest of bytes that come piece by piece.
+class StreamDigest {
+ public:
+  void add(std::span<const std::byte> bytes);
+  /// After the last piece.
+  [[nodiscard]] std::string text();
+
+ private:
+  DigestSum sum_;
+  base::Bytes block_;  ///< the begun one
+  std::uint64_t total_ = 0;
+};
+
 /// Bytes [begin, begin + bytes.size()) of the dataset.
 struct Share {
   std::uint64_t begin = 0;
   std::span<const std::byte> bytes;
 };
+
+/// Sum over the blocks of a share that begins at a block and ends at one or at the dataset's end.
+[[nodiscard]] DigestSum digest_blocks(const Share& share);
 
 /// This rank alone holds everything.
 [[nodiscard]] std::string digest_whole(std::span<const std::byte> bytes);

@@ -26,8 +26,14 @@ void require_writable(const std::filesystem::path& path) {
                         path.string(), "choose another place");
 }
 
+// Larger pieces begin at a page of the file system, so that several writers share none.
+constexpr std::uint64_t aligned_from_bytes = 64 << 10;
+constexpr std::uint64_t alignment_bytes = 4096;
+
 PropertiesHandle access_properties(const parallel::Communicator& comm) {
   auto properties = make_properties(H5P_FILE_ACCESS);
+  check_status(H5Pset_alignment(properties.get(), aligned_from_bytes, alignment_bytes),
+               "H5Pset_alignment", "access");
   if (comm.size() == 1) {
     // Locks are best effort: some parallel file systems have none.
     check_status(H5Pset_file_locking(properties.get(), 1, 1), "H5Pset_file_locking", "access");

@@ -12,6 +12,8 @@
 
 #include "physarum/base/error.hpp"
 
+#include "range_file.hpp"
+
 namespace physarum::storage {
 
 namespace {
@@ -112,6 +114,9 @@ class RealFileSystem final : public FileSystem {
     if (stream) content << stream.rdbuf();
     if (!stream || stream.bad()) fail("read", path, errno != 0 ? errno : EIO);
     return std::move(content).str();
+  }
+  std::unique_ptr<RangeFile> open_ranges(const Path& path, RangeAccess access) override {
+    return open_real_ranges(path, access);
   }
 };
 }  // namespace

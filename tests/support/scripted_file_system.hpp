@@ -72,8 +72,33 @@ class ScriptedFileSystem final : public storage::FileSystem {
     return free_bytes_ > 0 ? free_bytes_ : real().free_bytes(directory);
   }
   [[nodiscard]] std::string read_file(const Path& path) override { return real().read_file(path); }
+  [[nodiscard]] std::unique_ptr<storage::RangeFile> open_ranges(
+      const Path& path, storage::RangeAccess access) override {
+    return std::make_unique<ScriptedRanges>(*this, name(path), real().open_ranges(path, access));
+  }
 
  private:
+  /// Its writes and syncs are steps like all others.
+  class ScriptedRanges final : public storage::RangeFile {
+   public:
+    ScriptedRanges(ScriptedFileSystem& owner, std::string file,
+                   std::unique_ptr<storage::RangeFile> real)
+        : owner_(owner), file_(std::move(file)), real_(std::move(real)) {}
+    void write_at(std::uint64_t offset, std::span<const std::byte> bytes) override {
+      owner_.step("write_at " + file_, [&] { real_->write_at(offset, bytes); });
+    }
+    void read_at(std::uint64_t offset, std::span<std::byte> bytes) override {
+      real_->read_at(offset, bytes);
+    }
+    void sync() override {
+      owner_.step("sync " + file_, [&] { real_->sync(); });
+    }
+
+   private:
+    ScriptedFileSystem& owner_;
+    std::string file_;
+    std::unique_ptr<storage::RangeFile> real_;
+  };
   static FileSystem& real() { return storage::real_file_system(); }
   static std::string name(const Path& path) { return path.filename().string(); }
   void step(const std::string& what, const std::function<void()>& act) {

@@ -122,6 +122,10 @@ class File {
     write_dataset(name, Extent{total_of_all(mine.size())}, first, mine, options);
     return first;
   }
+  /// This rank alone has created the file. Makes a contiguous dataset whose data is written later
+  /// past HDF5, by whoever knows its place (FileSystem::open_ranges); returns that place, in bytes
+  /// from the file's start. It has no digest.
+  std::uint64_t reserve_dataset(std::string_view name, Element element, const Extent& extent);
   /// Collective. A text (UTF-8, any length) as one fixed-length string; every rank gives the same.
   void write_text(std::string_view name, std::string_view text);
 

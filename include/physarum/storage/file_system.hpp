@@ -2,11 +2,34 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace physarum::storage {
+
+/// A file open for bulk data at given places. One thread at a time; different objects on the same
+/// file may be used by different threads and processes for different ranges. Functions throw
+/// WorldError.
+class RangeFile {
+ public:
+  RangeFile() = default;
+  virtual ~RangeFile() = default;
+  RangeFile(const RangeFile&) = delete;
+  RangeFile& operator=(const RangeFile&) = delete;
+  RangeFile(RangeFile&&) = delete;
+  RangeFile& operator=(RangeFile&&) = delete;
+
+  virtual void write_at(std::uint64_t offset, std::span<const std::byte> bytes) = 0;
+  /// The file's end before the span is full is an error.
+  virtual void read_at(std::uint64_t offset, std::span<std::byte> bytes) = 0;
+  /// Data and size reach the disk before it returns.
+  virtual void sync() = 0;
+};
+
+enum class RangeAccess { read, write };
 
 /// Every step on the file system that durability depends on, so that tests can make each one fail.
 /// Functions throw WorldError with call, path and the system's text. Any thread.
@@ -40,6 +63,9 @@ class FileSystem {
   virtual void make_directories(const Path& path) = 0;
   virtual void write_file(const Path& path, std::string_view content) = 0;
   [[nodiscard]] virtual std::string read_file(const Path& path) = 0;
+  /// Opens an existing file.
+  [[nodiscard]] virtual std::unique_ptr<RangeFile> open_ranges(const Path& path,
+                                                               RangeAccess access) = 0;
 };
 
 /// The operating system's.

@@ -1,0 +1,147 @@
+#include <algorithm>
+#include <charconv>
+
+#include "physarum/base/contracts.hpp"
+
+#include "physarum/storage/checkpoint.hpp"
+
+#include "digest.hpp"
+#include "rest_digest.hpp"
+
+namespace physarum::storage {
+
+namespace {
+
+constexpr std::string_view step_prefix = "step-";
+constexpr std::uint64_t most_manifest_bytes = 256 << 20;
+
+std::string read_manifest(FileSystem& files, const std::filesystem::path& path) {
+  try {
+    if (!files.exists(path)) throw DamagedCheckpoint("there is no manifest", path.string());
+    if (files.file_bytes(path) > most_manifest_bytes)
+      throw DamagedCheckpoint("the manifest is too large to be one", path.string());
+    return files.read_file(path);
+  } catch (const base::WorldError& error) {
+    throw DamagedCheckpoint(std::string("it cannot be read: ") + error.what(), path.string());
+  }
+}
+
+std::unique_ptr<RangeFile> open_checked(FileSystem& files, const std::filesystem::path& path,
+                                        std::uint64_t bytes) {
+  try {
+    if (!files.exists(path)) throw DamagedCheckpoint("there is no such file", path.string());
+    const std::uint64_t found = files.file_bytes(path);
+    if (found != bytes) {
+      throw DamagedCheckpoint(
+          "the file has " + std::to_string(found) + " bytes, not " + std::to_string(bytes),
+          path.string());
+    }
+    return files.open_ranges(path, RangeAccess::read);
+  } catch (const base::WorldError& error) {
+    throw DamagedCheckpoint(std::string("it cannot be read: ") + error.what(), path.string());
+  }
+}
+
+}  // namespace
+
+Format checkpoint_format() { return {"physarum.checkpoint", 1}; }
+
+std::string checkpoint_name(std::int64_t step) {
+  return std::string(step_prefix) + std::to_string(step);
+}
+
+std::vector<std::int64_t> list_checkpoints(FileSystem& files,
+                                           const std::filesystem::path& directory) {
+  std::vector<std::int64_t> steps;
+  for (const auto& name : files.list(directory)) {
+    if (!name.starts_with(step_prefix)) continue;
+    std::int64_t step = -1;
+    const char* const end = name.data() + name.size();
+    const auto parsed = std::from_chars(name.data() + step_prefix.size(), end, step);
+    // Whatever else is in the name makes it an attempt or a checkpoint that was set aside.
+    if (parsed.ec == std::errc{} && parsed.ptr == end && step >= 0) steps.push_back(step);
+  }
+  std::ranges::sort(steps, std::greater{});
+  return steps;
+}
+
+CheckpointReader::CheckpointReader(FileSystem& files, std::filesystem::path step_directory)
+    : files_(files), path_(step_directory / checkpoint_file_name) {
+  const auto manifest_path = step_directory / manifest_file_name;
+  manifest_ =
+      CheckpointManifest::from_text(read_manifest(files, manifest_path), manifest_path.string());
+  const auto ranges = open_checked(files, path_, manifest_.file_bytes);
+  verify_rest(*ranges);
+  // HDF5 sees only what its writer wrote.
+  file_ = File::open_read(path_, checkpoint_format());
+}
+
+const BulkPlace* CheckpointReader::find(std::string_view name) const {
+  const auto found = std::ranges::find(manifest_.bulk, name,
+                                       [](const BulkPlace& place) { return place.dataset.name; });
+  return found == manifest_.bulk.end() ? nullptr : &*found;
+}
+
+void CheckpointReader::verify_rest(RangeFile& ranges) const {
+  std::string found;
+  try {
+    found = digest_rest(ranges, manifest_.bulk, manifest_.file_bytes);
+  } catch (const base::WorldError& error) {
+    throw DamagedCheckpoint(std::string("it cannot be read: ") + error.what(), path_.string());
+  }
+  if (found != manifest_.rest_digest)
+    throw DamagedCheckpoint("the file does not have its digest", path_.string());
+}
+
+void CheckpointReader::read_raw(std::string_view name, Element element, const Extent& extent,
+                                std::span<std::byte> values) const {
+  const std::string where = path_.string() + ":" + std::string(name);
+  const BulkPlace* place = find(name);
+  if (place == nullptr) {
+    throw base::UserError("the checkpoint has no such data", where,
+                          "load a checkpoint of this model");
+  }
+  if (place->dataset.element != element || place->dataset.extent != extent) {
+    throw base::UserError("the checkpoint has it in another shape", where,
+                          "load a checkpoint of this model");
+  }
+  base::expects(place->dataset.bytes() == values.size(), "memory has the dataset's size");
+  DigestSum sum;
+  try {
+    const auto ranges = files_.open_ranges(path_, RangeAccess::read);
+    for (std::uint64_t at = 0; at < values.size(); at += piece_bytes) {
+      const auto piece = values.subspan(at, std::min(piece_bytes, values.size() - at));
+      ranges->read_at(place->offset + at, piece);
+      sum.add(digest_blocks({at, piece}));
+    }
+  } catch (const base::WorldError& error) {
+    throw DamagedCheckpoint(std::string("it cannot be read: ") + error.what(), where);
+  }
+  if (sum.text(values.size()) != place->digest)
+    throw DamagedCheckpoint("the data does not have its digest", where);
+}
+
+void CheckpointReader::verify_place(RangeFile& ranges, const BulkPlace& place) const {
+  const std::string where = path_.string() + ":" + place.dataset.name;
+  StreamDigest digest;
+  base::Bytes piece;
+  try {
+    const std::uint64_t bytes = place.dataset.bytes();
+    for (std::uint64_t at = 0; at < bytes; at += piece.size()) {
+      piece.resize(std::min(piece_bytes, bytes - at));
+      ranges.read_at(place.offset + at, piece);
+      digest.add(piece);
+    }
+  } catch (const base::WorldError& error) {
+    throw DamagedCheckpoint(std::string("it cannot be read: ") + error.what(), where);
+  }
+  if (digest.text() != place.digest)
+    throw DamagedCheckpoint("the data does not have its digest", where);
+}
+
+void CheckpointReader::verify() const {
+  const auto ranges = open_checked(files_, path_, manifest_.file_bytes);
+  for (const auto& place : manifest_.bulk) verify_place(*ranges, place);
+}
+
+}  // namespace physarum::storage
