@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "physarum/base/logging.hpp"
+#include "physarum/base/contracts.hpp"
 
 #include "physarum/storage/commit.hpp"
 
@@ -15,11 +15,31 @@ namespace physarum::buffer {
 using exchange::Arrival;
 using exchange::DeliveryOutcome;
 
-/// A batch that is taken but not released yet does not count at the head, but is still here.
+/// Batches that are taken but not learnt from do not count at the head, but are still here: one, or
+/// two if trainers take ahead.
 GroupDesk::GroupDesk(ServerContext& context)
     : context_(context),
       store_(context.settings.options.capacity_groups() +
-             context.settings.options.rollout_batch_size) {}
+             2 * context.settings.options.rollout_batch_size) {
+  if (!context.settings.resumed) return;
+  for (const auto& group : context.settings.resumed->groups) {
+    if (owner_of(group.id, context.settings) != context.transport.rank()) continue;
+    const auto put = store_.put(group);
+    base::expects(put == GroupStore::Put::stored, "a checkpoint's groups fit into the store");
+  }
+}
+
+void GroupDesk::send_snapshot(std::int64_t step, BufferState state,
+                              const std::vector<base::GroupId>& groups) const {
+  for (const auto id : groups) {
+    if (owner_of(id, context_.settings) != context_.transport.rank()) continue;
+    const auto* group = store_.find(id);
+    if (group == nullptr) throw base::MalformedBytes("a checkpoint wants a group that is not here");
+    state.groups.push_back(*group);
+  }
+  exchange::send(context_.transport, context_.settings.peers.trainers.front(),
+                 exchange::Snapshot{step, state.encode()});
+}
 
 void GroupDesk::deliver(WorldRank engine, sample::SampleGroup group) {
   if (owner_of(group.id, context_.settings) != context_.transport.rank())

@@ -5,6 +5,8 @@
 
 #include "physarum/exchange/messages.hpp"
 
+#include "physarum/buffer/buffer_state.hpp"
+
 #include "group_store.hpp"
 #include "server_context.hpp"
 
@@ -19,6 +21,9 @@ class GroupDesk {
   void deliver(WorldRank engine, sample::SampleGroup group);
   void fetch(WorldRank trainer, const exchange::FetchRequest& request);
   void release(const exchange::Release& release) { store_.release(release.groups, release.reason); }
+  /// This rank's part of a checkpoint goes to the first trainer.
+  void send_snapshot(std::int64_t step, BufferState state,
+                     const std::vector<base::GroupId>& groups) const;
   /// Collective over the buffer group: writes those of the groups that are here.
   void write(const exchange::ArchiveOrder& order) const;
 

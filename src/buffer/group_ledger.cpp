@@ -110,6 +110,36 @@ std::vector<sample::SampleSummary> GroupLedger::take(std::span<const GroupId> gr
   return samples;
 }
 
+std::vector<OpenGroup> GroupLedger::open_groups() const {
+  std::vector<OpenGroup> open;
+  for (const auto& [id, group] : groups_) {
+    const auto state = !group.samples.empty() ? OpenGroup::State::stored
+                       : group.waiting        ? OpenGroup::State::waiting
+                                              : OpenGroup::State::lent;
+    open.push_back({id, state, group.history});
+  }
+  return open;
+}
+
+void GroupLedger::restore(const BufferState& state, const std::function<int(GroupId)>& owner_of) {
+  base::expects(groups_.empty(), "only a new ledger goes on from a checkpoint");
+  fresh_ = std::max(fresh_, state.fresh_group);
+  for (const auto& open : state.open) {
+    auto& group = groups_[open.group];
+    group.history = open.history;
+    if (open.state == OpenGroup::State::stored) continue;
+    group.waiting = true;
+    waiting_.insert(open.group);
+  }
+  for (const auto& stored : state.groups) {
+    auto& group = groups_[stored.id];
+    for (const auto& one : stored.samples)
+      group.samples.push_back(summarise(one, owner_of(stored.id)));
+    group.oldest = oldest_of(group.samples);
+    ++stored_;
+  }
+}
+
 const GroupLedger::Group* GroupLedger::find(GroupId group) const {
   const auto found = groups_.find(group);
   return found == groups_.end() ? nullptr : &found->second;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -10,6 +11,8 @@
 #include "physarum/base/ids.hpp"
 
 #include "physarum/sample/batch.hpp"
+
+#include "physarum/buffer/buffer_state.hpp"
 
 #include "version_policy.hpp"
 
@@ -60,6 +63,12 @@ class GroupLedger {
   void reject(GroupId group);
   /// Stored groups leave the ledger; their samples, by id.
   [[nodiscard]] std::vector<sample::SampleSummary> take(std::span<const GroupId> groups);
+
+  /// All groups that were ever lent and are not taken.
+  [[nodiscard]] std::vector<OpenGroup> open_groups() const;
+  [[nodiscard]] std::int64_t fresh() const { return fresh_; }
+  /// Goes on from a checkpoint; lent groups wait. `state` has all samples of stored groups.
+  void restore(const BufferState& state, const std::function<int(GroupId)>& owner_of);
 
   [[nodiscard]] const Group* find(GroupId group) const;
   [[nodiscard]] const std::map<GroupId, Group>& groups() const { return groups_; }

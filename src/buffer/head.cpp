@@ -1,6 +1,7 @@
 #include "head.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "physarum/base/error.hpp"
 #include "physarum/base/logging.hpp"
@@ -11,6 +12,7 @@ using exchange::MessageKind;
 
 Head::Head(ServerContext& context, GroupDesk& groups)
     : context_(context),
+      groups_(groups),
       schedule_(context.settings),
       work_(context, schedule_),
       retired_(context, groups),
@@ -30,7 +32,12 @@ bool Head::receive(const exchange::Envelope& envelope) {
     case MessageKind::published:
     case MessageKind::step_report:
     case MessageKind::finish:
+    case MessageKind::snapshot_request:
       receive_trainer(envelope);
+      return true;
+    case MessageKind::stop_request:
+      (void)exchange::decode<exchange::StopRequest>(envelope.bytes);
+      ask_stop();
       return true;
     case MessageKind::archive_ready:
       retired_.ready(envelope.peer, exchange::decode<exchange::ArchiveReady>(envelope.bytes).step);
@@ -61,6 +68,10 @@ void Head::receive_trainer(const exchange::Envelope& envelope) {
       return takes_.fetched(envelope.peer, exchange::decode<exchange::Fetched>(bytes).step);
     case MessageKind::published:
       return publish(exchange::decode<exchange::Published>(bytes).version);
+    case MessageKind::snapshot_request:
+      snapshot_step_ = exchange::decode<exchange::SnapshotRequest>(bytes).step;
+      takes_.pause(true);
+      return;
     case MessageKind::finish:
       (void)exchange::decode<exchange::Finish>(bytes);
       finish_asked_ = true;
@@ -70,6 +81,7 @@ void Head::receive_trainer(const exchange::Envelope& envelope) {
   }
   const auto report = exchange::decode<exchange::StepReport>(bytes);
   if (context_.reports.step_reported) context_.reports.step_reported(report.step, report.metrics);
+  retired_.learnt(report.step);
 }
 
 void Head::publish(WeightVersion version) {
@@ -88,6 +100,8 @@ bool Head::advance() {
   did = end_evaluation() || did;
   did = takes_.advance() || did;
   did = retired_.advance() || did;
+  did = look_for_trigger() || did;
+  did = make_snapshot() || did;
   did = end_run() || did;
   check_patience();
   return did;
@@ -105,9 +119,56 @@ bool Head::end_evaluation() {
   return true;
 }
 
+/// Once a second is soon enough, and kind to the file system's metadata server.
+bool Head::look_for_trigger() {
+  const auto& trigger = context_.settings.save_trigger;
+  if (trigger.empty() || context_.clock.now_s() - trigger_looked_s_ < 1) return false;
+  trigger_looked_s_ = context_.clock.now_s();
+  auto& files = *context_.settings.archive.files;
+  if (!files.exists(trigger)) return false;
+  base::log_info("a checkpoint is asked for by " + trigger.string());
+  files.remove(trigger);
+  takes_.send_errand(exchange::Errand::save);
+  return true;
+}
+
+/// Between two batches: nothing is half taken, and every file of a step before is complete.
+bool Head::make_snapshot() {
+  if (!snapshot_step_ || !takes_.idle() || !retired_.idle()) return false;
+  const std::int64_t step = *std::exchange(snapshot_step_, {});
+  BufferState state;
+  state.step = step;
+  state.fresh_group = schedule_.training().fresh();
+  state.next_lease = work_.next_lease();
+  state.open = schedule_.training().open_groups();
+  std::vector<base::GroupId> stored;
+  for (const auto& open : state.open) {
+    if (open.state == OpenGroup::State::stored) stored.push_back(open.group);
+  }
+  // What was taken ahead is taken again by the run that goes on.
+  for (const auto group : retired_.held_from(step)) {
+    stored.push_back(group);
+    state.open.push_back({group, OpenGroup::State::stored, {}});
+  }
+  std::ranges::sort(stored);
+  std::ranges::sort(state.open, {}, &OpenGroup::group);
+  state.evaluations = schedule_.open_evaluations();
+  state.counters = context_.counters;
+  if (context_.reports.save_state) state.report = context_.reports.save_state();
+  for (const auto buffer : context_.settings.peers.buffers) {
+    if (buffer != context_.transport.rank())
+      exchange::send(context_.transport, buffer, exchange::SnapshotOrder{step, stored});
+  }
+  groups_.send_snapshot(step, std::move(state), stored);
+  takes_.pause(false);
+  return true;
+}
+
 bool Head::work_is_over() const {
   const bool wanted = context_.settings.peers.trainers.empty() ? takes_.done() : finish_asked_;
-  return wanted && takes_.idle() && schedule_.evaluation() == nullptr && retired_.idle();
+  // A run that is asked to stop leaves its evaluations to the one that goes on.
+  const bool evaluated = schedule_.evaluation() == nullptr || takes_.stopping();
+  return wanted && takes_.idle() && evaluated && retired_.idle();
 }
 
 /// First engines are told; when all clients have gone, the other buffer ranks.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "physarum/exchange/messages.hpp"
@@ -23,6 +24,8 @@ class Head {
   bool receive(const exchange::Envelope& envelope);
   /// An engine died; any other death ends the run.
   void lose(WorldRank peer);
+  /// A signal asks for a checkpoint and the end of the run.
+  void ask_stop() { takes_.send_errand(exchange::Errand::save_and_stop); }
   /// One turn.
   bool advance();
   /// True when the others have been told that it is over.
@@ -34,11 +37,14 @@ class Head {
   void receive_trainer(const exchange::Envelope& envelope);
   void publish(WeightVersion version);
   bool end_evaluation();
+  bool look_for_trigger();
+  bool make_snapshot();
   [[nodiscard]] bool work_is_over() const;
   bool end_run();
   void check_patience();
 
   ServerContext& context_;
+  GroupDesk& groups_;
   Schedule schedule_;
   WorkDesk work_;
   RetireDesk retired_;
@@ -47,6 +53,8 @@ class Head {
   bool ending_ = false;        ///< engines are being told
   bool over_ = false;
   double last_message_s_ = 0;
+  std::optional<std::int64_t> snapshot_step_;  ///< of the checkpoint that is being asked for
+  double trigger_looked_s_ = 0;
 };
 
 }  // namespace physarum::buffer

@@ -34,6 +34,10 @@ class LeaseTable {
   /// Ends and returns all leases of an engine, by group.
   [[nodiscard]] std::vector<LeaseRecord> drop_engine(WorldRank engine);
 
+  /// Numbers below are taken: by the run that this one goes on from.
+  void start_at(std::int64_t next_id) { next_id_ = next_id; }
+  [[nodiscard]] std::int64_t next_id() const { return next_id_; }
+
   [[nodiscard]] const LeaseRecord* find(GroupId group) const;
   [[nodiscard]] std::int64_t in_flight(WorldRank engine) const;
   [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(leases_.size()); }

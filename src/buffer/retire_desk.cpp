@@ -1,5 +1,6 @@
 #include "retire_desk.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "physarum/parallel/wait.hpp"
@@ -25,8 +26,37 @@ bool RetireDesk::advance() {
     const parallel::Phase phase("write samples");
     groups_.write(orders_.front());
   }
-  release();
+  put_aside();
   return true;
+}
+
+void RetireDesk::put_aside() {
+  auto order = std::move(orders_.front());
+  orders_.pop_front();
+  ordered_ = false;
+  const bool waits = order.purpose != sample::Purpose::evaluate &&
+                     !context_.settings.peers.trainers.empty() && order.step > learnt_;
+  if (waits) {
+    held_[order.step] = std::move(order.groups);
+  } else {
+    release(std::move(order.groups));
+  }
+}
+
+void RetireDesk::learnt(std::int64_t step) {
+  learnt_ = std::max(learnt_, step);
+  while (!held_.empty() && held_.begin()->first <= learnt_) {
+    release(std::move(held_.begin()->second));
+    held_.erase(held_.begin());
+  }
+}
+
+std::vector<base::GroupId> RetireDesk::held_from(std::int64_t step) const {
+  std::vector<base::GroupId> groups;
+  for (auto held = held_.lower_bound(step); held != held_.end(); ++held)
+    groups.insert(groups.end(), held->second.begin(), held->second.end());
+  std::ranges::sort(groups);
+  return groups;
 }
 
 void RetireDesk::order_in() {
@@ -39,12 +69,10 @@ void RetireDesk::order_in() {
 }
 
 /// Everywhere, not only at the owners: then every rank remembers one interval instead of its parts.
-void RetireDesk::release() {
-  const exchange::Release release{exchange::ReleaseReason::done, std::move(orders_.front().groups)};
+void RetireDesk::release(std::vector<base::GroupId> groups) {
+  const exchange::Release release{exchange::ReleaseReason::done, std::move(groups)};
   for (const auto buffer : context_.settings.peers.buffers)
     exchange::send(context_.transport, buffer, release);
-  orders_.pop_front();
-  ordered_ = false;
 }
 
 std::string RetireDesk::describe() const {

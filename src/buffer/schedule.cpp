@@ -6,6 +6,8 @@
 #include "physarum/base/contracts.hpp"
 #include "physarum/base/error.hpp"
 
+#include "physarum/buffer/buffer_state.hpp"
+
 namespace physarum::buffer {
 
 WorldRank owner_of(GroupId group, const ServerSettings& settings) {
@@ -28,13 +30,17 @@ Schedule::Schedule(const ServerSettings& settings)
                    settings.options.rollout_shuffle ? Shuffle::per_epoch : Shuffle::off,
                    static_cast<std::uint64_t>(settings.seed));
   }
+  if (settings.resumed) {
+    ledger_.restore(*settings.resumed, [this](GroupId group) { return owner_of(group).value(); });
+  }
 }
 
 WorldRank Schedule::owner_of(GroupId group) const { return buffer::owner_of(group, settings_); }
 
 bool Schedule::publish(WeightVersion version) {
   if (published_.valid() && version <= published_) return false;
-  if (!first_version_.valid()) {
+  const bool first = !first_version_.valid();
+  if (first) {
     first_version_ = version;
   } else {
     const std::int64_t step = version.value() + policy_.staleness;
@@ -44,8 +50,23 @@ bool Schedule::publish(WeightVersion version) {
                   "the next batch before publishing");
   }
   published_ = version;
-  if (evaluation_due(version)) evaluations_.emplace_back(settings_.evaluations, version);
+  if (first && settings_.resumed) {
+    // What the interrupted run had not finished begins again.
+    for (const auto open : settings_.resumed->evaluations) begin_evaluations(open);
+  } else if (evaluation_due(version)) {
+    begin_evaluations(version);
+  }
   return true;
+}
+
+void Schedule::begin_evaluations(WeightVersion version) {
+  if (!settings_.evaluations.empty()) evaluations_.emplace_back(settings_.evaluations, version);
+}
+
+std::vector<WeightVersion> Schedule::open_evaluations() const {
+  std::vector<WeightVersion> versions;
+  for (const auto& evaluation : evaluations_) versions.push_back(evaluation.version());
+  return versions;
 }
 
 bool Schedule::evaluation_due(WeightVersion version) const {
@@ -53,7 +74,6 @@ bool Schedule::evaluation_due(WeightVersion version) const {
   const auto& options = settings_.options;
   const bool only_evaluation = settings_.num_rollout <= settings_.first_step;
   if (version == first_version_) {
-    // A resumed run has evaluated its first version before it was stopped.
     return only_evaluation ||
            (version.value() == 0 && options.eval_interval && !options.skip_eval_before_train);
   }

@@ -49,6 +49,8 @@ class Schedule {
   [[nodiscard]] const Evaluation* evaluation() const {
     return evaluations_.empty() ? nullptr : &evaluations_.front();
   }
+  /// Versions whose evaluations are not reported.
+  [[nodiscard]] std::vector<WeightVersion> open_evaluations() const;
   /// The one that goes on is complete and reported.
   void end_evaluation() { evaluations_.pop_front(); }
 
@@ -64,6 +66,7 @@ class Schedule {
   GroupLedger ledger_;
   std::optional<PromptOrder> order_;
   std::deque<Evaluation> evaluations_;
+  void begin_evaluations(WeightVersion version);
   WeightVersion published_, first_version_;
 };
 

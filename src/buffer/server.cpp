@@ -11,6 +11,8 @@
 
 #include "physarum/exchange/messages.hpp"
 
+#include "physarum/buffer/buffer_state.hpp"
+
 #include "group_desk.hpp"
 #include "head.hpp"
 
@@ -56,6 +58,7 @@ struct BufferServer::Impl {
     for (const auto rank : settings.peers.engines) attendance.expect({rank, Party::engine}, 0);
     for (const auto rank : settings.peers.trainers) attendance.expect({rank, Party::trainer}, 0);
     if (!context.is_head()) return;
+    if (settings.resumed) counters = settings.resumed->counters;
     base::expects(settings.num_rollout <= settings.first_step || settings.prompts != nullptr,
                   "the head has prompts");
     head.emplace(context, groups);
@@ -128,6 +131,7 @@ void BufferServer::Impl::check_sender(const Envelope& envelope) const {
       break;
     case MessageKind::published:
     case MessageKind::step_report:
+    case MessageKind::snapshot_request:
     case MessageKind::finish:
       right = !peers.trainers.empty() && peers.trainers.front() == envelope.peer;
       break;
@@ -137,6 +141,7 @@ void BufferServer::Impl::check_sender(const Envelope& envelope) const {
       break;
     case MessageKind::release:
     case MessageKind::archive_order:
+    case MessageKind::snapshot_order:
     case MessageKind::shutdown:
       right = peers.head() == envelope.peer;
       break;
@@ -167,6 +172,10 @@ void BufferServer::Impl::receive_group_message(const Envelope& envelope) {
       return groups.release(exchange::decode<exchange::Release>(bytes));
     case MessageKind::archive_order:
       return join_archive(exchange::decode<exchange::ArchiveOrder>(bytes));
+    case MessageKind::snapshot_order: {
+      const auto order = exchange::decode<exchange::SnapshotOrder>(bytes);
+      return groups.send_snapshot(order.step, {}, order.groups);
+    }
     case MessageKind::shutdown:
       (void)exchange::decode<exchange::Shutdown>(bytes);
       shut_down = true;
@@ -236,6 +245,11 @@ bool BufferServer::advance() {
     ~Leave() { inside = false; }
   } leave{impl_->inside};
   return impl_->advance();
+}
+
+void BufferServer::ask_stop() {
+  if (impl_->head) return impl_->head->ask_stop();
+  exchange::send(impl_->context.transport, impl_->settings.peers.head(), exchange::StopRequest{});
 }
 
 bool BufferServer::finished() const { return impl_->left; }

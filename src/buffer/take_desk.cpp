@@ -31,9 +31,38 @@ void TakeDesk::fetched(WorldRank trainer, std::int64_t step) {
   fetched_.insert(trainer);
 }
 
+void TakeDesk::send_errand(exchange::Errand errand) {
+  if (stopping_ || !has_trainers()) return;
+  // To stop is also to save.
+  if (!errand_ || errand == exchange::Errand::save_and_stop) errand_ = errand;
+}
+
+bool TakeDesk::takes_ahead() const {
+  return context_.settings.options.takes_before_publishing() &&
+         step_ > context_.settings.first_step;
+}
+
+/// Only when all trainers ask: then none of them has this batch.
+bool TakeDesk::hand_out_errand() {
+  if (!errand_ || plan_ || takes_ahead() || step_ >= context_.settings.num_rollout) return false;
+  const auto waiting = std::ranges::count_if(
+      asking_, [this](const auto& question) { return question.second == step_; });
+  if (waiting < std::ssize(context_.settings.peers.trainers)) return false;
+  for (const auto& [trainer, step] : asking_) {
+    exchange::send(context_.transport, trainer,
+                   exchange::ErrandOrder{step, *errand_, exchange::ErrandForm::instead_of_batch});
+    context_.attendance.answered({trainer, Party::trainer}, context_.clock.served_s());
+  }
+  asking_.clear();
+  stopping_ = *errand_ == exchange::Errand::save_and_stop;
+  errand_.reset();
+  return true;
+}
+
 bool TakeDesk::advance() {
+  const bool told = hand_out_errand();
   const bool assembled = assemble();
-  const bool handed_out = hand_out();
+  const bool handed_out = hand_out() || told;
   return finish_batch() || handed_out || assembled;
 }
 
@@ -41,6 +70,8 @@ bool TakeDesk::advance() {
 /// that is due for evaluation is known by now.
 bool TakeDesk::wanted() const {
   if (plan_ || step_ >= context_.settings.num_rollout || !retired_.idle()) return false;
+  // An errand comes first, unless it goes with the batch.
+  if (paused_ || stopping_ || (errand_ && !takes_ahead())) return false;
   if (schedule_.evaluation() != nullptr) return false;
   if (!has_trainers()) return true;
   const auto first = asking_.find(context_.settings.peers.trainers.front());
@@ -62,6 +93,8 @@ bool TakeDesk::assemble() {
                                  options.steps_per_rollout(), options.micro_batch_rule());
   report(plan.samples);
   plan_ = std::move(plan);
+  plan_errand_ = std::exchange(errand_, {});
+  stopping_ = plan_errand_ == exchange::Errand::save_and_stop;
   groups_ = std::move(selection.groups);
   fetched_.clear();
   return true;
@@ -99,6 +132,11 @@ bool TakeDesk::hand_out() {
   if (!plan_) return false;
   const auto answered = std::erase_if(asking_, [this](const auto& question) {
     if (question.second != step_) return false;
+    if (plan_errand_) {
+      exchange::send(
+          context_.transport, question.first,
+          exchange::ErrandOrder{step_, *plan_errand_, exchange::ErrandForm::before_batch});
+    }
     exchange::send(context_.transport, question.first, exchange::TakeReply{*plan_});
     context_.attendance.answered({question.first, Party::trainer}, context_.clock.served_s());
     return true;

@@ -19,11 +19,18 @@ namespace physarum::buffer {
 /// The head's side towards trainers: hands out one batch after another. A batch is put together
 /// when the first trainer asks for it, is under way until every trainer has its part, and is then
 /// retired; only then comes the next one. Without trainers every complete batch is retired at once.
+/// An errand takes the place of a batch or goes with it, so all trainers get it at the same point.
 class TakeDesk {
  public:
   TakeDesk(ServerContext& context, Schedule& schedule, WorkDesk& work, RetireDesk& retired);
 
   void ask(WorldRank trainer, std::int64_t step);
+  /// All trainers are to do this before they learn from the next batch that is not handed out yet.
+  void send_errand(exchange::Errand errand);
+  /// Trainers were told to stop: no batch is handed out any more.
+  [[nodiscard]] bool stopping() const { return stopping_; }
+  /// While a checkpoint is made, no batch is put together.
+  void pause(bool paused) { paused_ = paused; }
   void fetched(WorldRank trainer, std::int64_t step);
   bool advance();
 
@@ -40,6 +47,9 @@ class TakeDesk {
   void retry(const std::vector<GroupId>& stale);
   void report(const std::vector<sample::SampleSummary>& samples);
   bool hand_out();
+  bool hand_out_errand();
+  /// The next batch is taken before the version that it needs is replaced: it cannot be left out.
+  [[nodiscard]] bool takes_ahead() const;
   bool finish_batch();
 
   ServerContext& context_;
@@ -51,6 +61,10 @@ class TakeDesk {
   std::optional<sample::BatchPlan> plan_;
   std::vector<GroupId> groups_;
   std::set<WorldRank> fetched_;
+  std::optional<exchange::Errand> errand_;       ///< not handed out yet
+  std::optional<exchange::Errand> plan_errand_;  ///< goes with the batch under way
+  bool stopping_ = false;
+  bool paused_ = false;
 };
 
 }  // namespace physarum::buffer

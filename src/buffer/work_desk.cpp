@@ -5,11 +5,18 @@
 
 #include "physarum/base/logging.hpp"
 
+#include "physarum/buffer/buffer_state.hpp"
+
 namespace physarum::buffer {
 
 using exchange::Arrival;
 using exchange::DeliveryOutcome;
 using exchange::RunState;
+
+WorkDesk::WorkDesk(ServerContext& context, Schedule& schedule)
+    : context_(context), schedule_(schedule) {
+  if (context.settings.resumed) leases_.start_at(context.settings.resumed->next_lease);
+}
 
 void WorkDesk::ask(WorldRank engine, const exchange::WorkRequest& request) {
   // It crossed an answer; the engine asks again when it has seen that one.

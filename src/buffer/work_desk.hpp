@@ -18,7 +18,7 @@ namespace physarum::buffer {
 /// in flight waits while another one may still come for its own.
 class WorkDesk {
  public:
-  WorkDesk(ServerContext& context, Schedule& schedule) : context_(context), schedule_(schedule) {}
+  WorkDesk(ServerContext& context, Schedule& schedule);
 
   void ask(WorldRank engine, const exchange::WorkRequest& request);
   void arrive(const exchange::Arrival& arrival);
@@ -31,6 +31,7 @@ class WorkDesk {
   /// something.
   bool advance();
   [[nodiscard]] std::int64_t leases() const { return leases_.size(); }
+  [[nodiscard]] std::int64_t next_lease() const { return leases_.next_id(); }
   /// When the first group of a step was lent; forgets earlier steps.
   [[nodiscard]] double first_lease_s(std::int64_t step);
   [[nodiscard]] std::string describe() const;

@@ -1,14 +1,11 @@
 #include "physarum/exchange/batch_client.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
 #include "physarum/base/contracts.hpp"
 #include "physarum/base/logging.hpp"
-
-#include "physarum/parallel/wait.hpp"
-
-#include "physarum/exchange/messages.hpp"
 
 namespace physarum::exchange {
 
@@ -32,21 +29,69 @@ std::optional<sample::Batch> BatchClient::try_take() {
   return complete();
 }
 
-/// True if a batch may be complete now: what comes after it is left for the next call.
+/// True if something is complete now: what comes after it is left for the next call.
 bool BatchClient::receive(const Envelope& envelope) {
   try {
-    if (envelope.kind == MessageKind::take_reply) {
-      accept_plan(decode<TakeReply>(envelope.bytes).plan);
-    } else {
-      auto reply = decode<FetchReply>(envelope.bytes);
-      if (asked_ == reply.step && plan_) accept_samples(std::move(reply.samples));
-    }
+    dispatch(envelope);
   } catch (const base::MalformedBytes& error) {
     ++malformed_;
     base::log_error(std::string(name_of(envelope.kind)) + " of rank " +
                     std::to_string(envelope.peer.value()) + " dropped: " + error.what());
   }
-  return plan_ && missing_ == 0;
+  return (plan_ && missing_ == 0) || (errand_ && !asked_) ||
+         (snapshot_step_ && snapshot_parts_.size() == buffers_.size());
+}
+
+void BatchClient::dispatch(const Envelope& envelope) {
+  switch (envelope.kind) {
+    case MessageKind::take_reply:
+      return accept_plan(decode<TakeReply>(envelope.bytes).plan);
+    case MessageKind::errand:
+      return accept_errand(decode<ErrandOrder>(envelope.bytes));
+    case MessageKind::snapshot:
+      return accept_snapshot(envelope.peer, decode<Snapshot>(envelope.bytes));
+    default:
+      break;
+  }
+  auto reply = decode<FetchReply>(envelope.bytes);
+  if (asked_ == reply.step && plan_) accept_samples(std::move(reply.samples));
+}
+
+void BatchClient::accept_errand(const ErrandOrder& order) {
+  if (errand_ || plan_ || asked_ != order.step)
+    throw base::MalformedBytes("an errand that answers no question");
+  errand_ = order;
+  if (order.form == ErrandForm::instead_of_batch) asked_.reset();
+}
+
+std::optional<ErrandOrder> BatchClient::take_errand() { return std::exchange(errand_, {}); }
+
+void BatchClient::request_snapshot(std::int64_t step) {
+  base::expects(seat_.trainer_rank == 0 && !snapshot_step_, "the first trainer asks, once");
+  snapshot_step_ = step;
+  snapshot_parts_.clear();
+  send(transport_, head(), SnapshotRequest{step});
+}
+
+void BatchClient::accept_snapshot(WorldRank buffer, Snapshot snapshot) {
+  const bool known = std::ranges::find(buffers_, buffer) != buffers_.end();
+  if (!known || snapshot_step_ != snapshot.step || snapshot_parts_.contains(buffer))
+    throw base::MalformedBytes("a snapshot that was not asked for");
+  snapshot_parts_[buffer] = std::move(snapshot.bytes);
+}
+
+std::optional<std::vector<Bytes>> BatchClient::try_snapshot() {
+  base::expects(snapshot_step_.has_value() && !plan_, "a snapshot was asked for, between batches");
+  while (snapshot_parts_.size() < buffers_.size()) {
+    const auto envelope = transport_.try_receive(Party::trainer);
+    if (!envelope) return {};
+    (void)receive(*envelope);
+  }
+  std::vector<Bytes> parts;
+  for (const auto buffer : buffers_) parts.push_back(std::move(snapshot_parts_.at(buffer)));
+  snapshot_step_.reset();
+  snapshot_parts_.clear();
+  return parts;
 }
 
 void BatchClient::accept_plan(sample::BatchPlan plan) {
@@ -91,23 +136,6 @@ sample::Batch BatchClient::complete() {
   asked_.reset();
   samples_.clear();
   return batch;
-}
-
-sample::Batch BatchClient::take(std::int64_t step, const base::Deadline& deadline) {
-  const parallel::Phase phase("take batch");
-  request(step);
-  std::optional<sample::Batch> batch;
-  const bool came = parallel::wait_until(
-      [&] {
-        batch = try_take();
-        return batch.has_value();
-      },
-      deadline);
-  if (!came) {
-    parallel::throw_deadline("trainer rank " + std::to_string(seat_.trainer_rank),
-                             "the batch of step " + std::to_string(step), deadline);
-  }
-  return std::move(*batch);
 }
 
 void BatchClient::report_published(WeightVersion version) {

@@ -21,6 +21,8 @@ constexpr std::array kinds = {
     KindEntry{published, Party::server, "published"},
     KindEntry{step_report, Party::server, "step_report"},
     KindEntry{finish, Party::server, "finish"},
+    KindEntry{snapshot_request, Party::server, "snapshot_request"},
+    KindEntry{stop_request, Party::server, "stop_request"},
     KindEntry{goodbye, Party::server, "goodbye"},
     KindEntry{arrival, Party::server, "arrival"},
     KindEntry{archive_ready, Party::server, "archive_ready"},
@@ -28,10 +30,13 @@ constexpr std::array kinds = {
     KindEntry{fetch_request, Party::server, "fetch_request"},
     KindEntry{release, Party::server, "release"},
     KindEntry{archive_order, Party::server, "archive_order"},
+    KindEntry{snapshot_order, Party::server, "snapshot_order"},
     KindEntry{shutdown, Party::server, "shutdown"},
     KindEntry{work_reply, Party::engine, "work_reply"},
     KindEntry{take_reply, Party::trainer, "take_reply"},
     KindEntry{fetch_reply, Party::trainer, "fetch_reply"},
+    KindEntry{errand, Party::trainer, "errand"},
+    KindEntry{snapshot, Party::trainer, "snapshot"},
 };
 
 const KindEntry* find(MessageKind kind) {

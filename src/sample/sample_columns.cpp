@@ -101,24 +101,24 @@ Sample SampleColumns::row(std::size_t index) const {
   return sample;
 }
 
-void SampleColumns::write(storage::File& file) const {
+void SampleColumns::write(storage::File& file, const std::string& prefix) const {
   visit_plain(*this, [&]<class T>(const std::string& name, const std::vector<T>& column) {
-    file.write_concatenated(name, std::span<const T>(column));
+    file.write_concatenated(prefix + name, std::span<const T>(column));
   });
   visit_ragged(*this, [&](const std::string& name, const auto& column) {
-    write_ragged(file, name, column);
+    write_ragged(file, prefix + name, column);
   });
 }
 
-SampleColumns SampleColumns::read(const storage::File& file) {
+SampleColumns SampleColumns::read(const storage::File& file, const std::string& prefix) {
   SampleColumns columns;
-  columns.id = file.read_dataset<std::int64_t>("sample/id");
+  columns.id = file.read_dataset<std::int64_t>(prefix + "sample/id");
   const std::size_t rows = columns.id.size();
   visit_plain(columns, [&]<class T>(const std::string& name, std::vector<T>& column) {
-    column = file.read_dataset<T>(name, storage::Extent{rows});
+    column = file.read_dataset<T>(prefix + name, storage::Extent{rows});
   });
   visit_ragged(columns, [&]<class T>(const std::string& name, Ragged<T>& column) {
-    column = read_ragged<T>(file, name, rows);
+    column = read_ragged<T>(file, prefix + name, rows);
   });
   return columns;
 }

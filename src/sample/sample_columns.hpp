@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "physarum/storage/file.hpp"
@@ -31,9 +32,10 @@ struct SampleColumns {
   [[nodiscard]] std::size_t rows() const { return id.size(); }
 
   /// Collective over the file's communicator.
-  void write(storage::File& file) const;
+  void write(storage::File& file, const std::string& prefix = "") const;
   /// Throws UserError.
-  [[nodiscard]] static SampleColumns read(const storage::File& file);
+  [[nodiscard]] static SampleColumns read(const storage::File& file,
+                                          const std::string& prefix = "");
 };
 
 }  // namespace physarum::sample

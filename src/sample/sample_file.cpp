@@ -45,9 +45,23 @@ void write_samples(storage::File& file, const SampleFileHeader& header,
   file.set_attribute("", "seed", header.seed);
   file.set_attribute("", "program_version", std::string_view(header.program_version));
   file.write_text("configuration", header.configuration);
+  write_sample_table(file, "", samples);
+}
+
+void write_sample_table(storage::File& file, const std::string& prefix,
+                        std::span<const Sample* const> samples) {
   SampleColumns columns;
   for (const Sample* sample : samples) columns.append(*sample);
-  columns.write(file);
+  columns.write(file, prefix);
+}
+
+std::vector<Sample> read_sample_table(const storage::File& file, const std::string& prefix) {
+  const auto columns = SampleColumns::read(file, prefix);
+  std::vector<Sample> samples;
+  samples.reserve(columns.rows());
+  for (std::size_t i = 0; i < columns.rows(); ++i) samples.push_back(columns.row(i));
+  std::ranges::sort(samples, {}, &Sample::id);
+  return samples;
 }
 
 SampleFile read_samples(const std::filesystem::path& path) {
@@ -58,10 +72,7 @@ SampleFile read_samples(const std::filesystem::path& path) {
   content.header.seed = file.integer_attribute("", "seed");
   content.header.program_version = file.string_attribute("", "program_version");
   content.header.configuration = file.read_text("configuration");
-  const auto columns = SampleColumns::read(file);
-  content.samples.reserve(columns.rows());
-  for (std::size_t i = 0; i < columns.rows(); ++i) content.samples.push_back(columns.row(i));
-  std::ranges::sort(content.samples, {}, &Sample::id);
+  content.samples = read_sample_table(file, "");
   check_samples(content, path);
   return content;
 }

@@ -4,6 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "physarum/base/contracts.hpp"
+
 namespace physarum::buffer::testing {
 
 std::vector<sample::Prompt> make_prompts(std::int64_t count, const std::string& name) {
@@ -89,20 +91,67 @@ void ScriptedTrainers::turn(std::int64_t now) {
     if (step_ >= options_.num_rollout) return end();
     ask(step_);
     phase_ = Phase::taking;
-  } else if (phase_ == Phase::taking && all_taken()) {
+  } else if (phase_ == Phase::taking) {
+    const bool taken = all_taken();
+    if (run_errand() || !taken) return;
     until_ = now + options_.training_turns;
     phase_ = Phase::training;
   } else if (phase_ == Phase::training && now >= until_) {
-    after_training(now);
+    after_training();
   } else if (phase_ == Phase::taking_ahead && all_taken()) {
     publish(step_);
-    until_ = now + options_.training_turns;
-    phase_ = Phase::training;
+    const auto train = [this](std::int64_t then) {
+      until_ = then + options_.training_turns;
+      phase_ = Phase::training;
+    };
+    const auto errand = common_errand();
+    if (errand && errand->errand == exchange::Errand::save_and_stop) {
+      stopped_at = step_;
+      return save([this](std::int64_t) { end(); });
+    }
+    if (errand || step_ == options_.save_at) return save(train);
+    train(now);
+  } else if (phase_ == Phase::saving) {
+    auto parts = clients_.front()->try_snapshot();
+    if (!parts) return;
+    std::vector<BufferState> states;
+    for (const auto& part : *parts) states.push_back(BufferState::decode(part));
+    snapshots[step_] = BufferState::merge(std::move(states));
+    after_save_(now);
   }
 }
 
+void ScriptedTrainers::save(std::function<void(std::int64_t)> then) {
+  clients_.front()->request_snapshot(step_);
+  after_save_ = std::move(then);
+  phase_ = Phase::saving;
+}
+
+/// What all trainers were told. The head tells all of them in one turn.
+std::optional<exchange::ErrandOrder> ScriptedTrainers::common_errand() {
+  std::vector<std::optional<exchange::ErrandOrder>> errands;
+  for (auto& client : clients_) errands.push_back(client->take_errand());
+  for (const auto& errand : errands) {
+    base::expects(errand.has_value() == errands.front().has_value(), "all trainers are told alike");
+  }
+  return errands.front();
+}
+
+/// In place of the batch of step_.
+bool ScriptedTrainers::run_errand() {
+  const auto errand = common_errand();
+  if (!errand) return false;
+  if (errand->errand == exchange::Errand::save_and_stop) stopped_at = step_;
+  save([this](std::int64_t) {
+    if (stopped_at) return end();
+    ask(step_);
+    phase_ = Phase::taking;
+  });
+  return true;
+}
+
 /// Mode one_step_async takes the next batch before it replaces the version that the batch needs.
-void ScriptedTrainers::after_training(std::int64_t) {
+void ScriptedTrainers::after_training() {
   ++step_;
   if (step_ >= options_.num_rollout || step_ == pause_before_step) {
     publish(step_);
@@ -110,8 +159,15 @@ void ScriptedTrainers::after_training(std::int64_t) {
   }
   const bool ahead = options_.buffer.takes_before_publishing();
   if (!ahead) publish(step_);
+  if (!ahead && step_ == options_.save_at) {
+    return save([this](std::int64_t) { go_on(); });
+  }
+  go_on();
+}
+
+void ScriptedTrainers::go_on() {
   ask(step_);
-  phase_ = ahead ? Phase::taking_ahead : Phase::taking;
+  phase_ = options_.buffer.takes_before_publishing() ? Phase::taking_ahead : Phase::taking;
 }
 
 void ScriptedTrainers::ask(std::int64_t step) {
@@ -156,7 +212,8 @@ Circle::Circle(CircleOptions wanted)
         ServerReports{
             [this](std::int64_t step, const auto& m) { taken_metrics[step] = m; },
             [this](base::WeightVersion v, const auto& m) { evaluation_metrics[v.value()] = m; },
-            [this](std::int64_t step, const auto& m) { step_metrics[step] = m; }}));
+            [this](std::int64_t step, const auto& m) { step_metrics[step] = m; },
+            [] { return std::string("a report's state"); }}));
   }
   ScriptedTrainers::Seats seats;
   for (int seat = 0; seat < options.trainers; ++seat)
@@ -182,6 +239,8 @@ ServerSettings Circle::settings(int buffer) {
   settings.sampling.max_response_tokens = 16;
   if (options.trainers == 0) settings.initial_version = base::WeightVersion(0);
   if (options.archive) settings.archive = {*options.archive, "test", "configuration"};
+  settings.resumed = options.resumed;
+  settings.save_trigger = options.save_trigger;
   settings.clock_s = [this] { return clock_s_; };
   settings.longest_turn_s = 1e9;
   if (buffer != 0) return settings;

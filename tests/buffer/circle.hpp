@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -14,6 +15,7 @@
 #include "physarum/exchange/loopback_transport.hpp"
 #include "physarum/exchange/work_client.hpp"
 
+#include "physarum/buffer/buffer_state.hpp"
 #include "physarum/buffer/server.hpp"
 
 #include "sample/builders.hpp"
@@ -41,6 +43,9 @@ struct CircleOptions {
   std::int64_t training_turns = 3;               ///< turns that a training step takes
   std::optional<std::filesystem::path> archive;
   double turn_s = 0.01;  ///< of the servers' clock
+  std::shared_ptr<const BufferState> resumed;
+  std::int64_t save_at = -1;  ///< trainers ask for a snapshot when so many steps are finished
+  std::filesystem::path save_trigger;
 };
 
 /// A role in a test: takes turns until it is finished.
@@ -104,15 +109,21 @@ class ScriptedTrainers : public Actor {
   [[nodiscard]] bool finished() const override { return phase_ == Phase::finished; }
 
   std::vector<std::vector<sample::Batch>> batches;  ///< [step][dp rank]
+  std::map<std::int64_t, BufferState> snapshots;    ///< by step
+  std::optional<std::int64_t> stopped_at;           ///< a stop errand came before this step
   std::int64_t pause_before_step = -1;              ///< never asks for this step
   bool dead = false;
 
  private:
-  enum class Phase { start, taking, training, taking_ahead, finished };
+  enum class Phase { start, taking, training, taking_ahead, saving, finished };
+  void go_on();
+  void save(std::function<void(std::int64_t now)> then);
+  [[nodiscard]] std::optional<exchange::ErrandOrder> common_errand();
+  bool run_errand();
   void ask(std::int64_t step);
   [[nodiscard]] bool all_taken();
   void publish(std::int64_t version);
-  void after_training(std::int64_t now);
+  void after_training();
   void end();
   const CircleOptions& options_;
   std::vector<std::unique_ptr<exchange::BatchClient>> clients_;
@@ -120,6 +131,7 @@ class ScriptedTrainers : public Actor {
   Phase phase_ = Phase::start;
   std::int64_t step_;
   std::int64_t until_ = 0;
+  std::function<void(std::int64_t now)> after_save_;
 };
 
 /// The whole circle, every rank in turns in one thread.

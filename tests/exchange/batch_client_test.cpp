@@ -74,8 +74,41 @@ TEST_F(BatchClientTest, asks_for_one_batch_at_a_time) {
   EXPECT_THROW(client_.request(4), base::ContractViolation);
 }
 
-TEST_F(BatchClientTest, a_wait_ends_by_its_deadline) {
-  EXPECT_THROW((void)client_.take(0, base::Deadline::in(0.02)), base::DeadlineExceeded);
+TEST_F(BatchClientTest, an_errand_answers_instead_of_the_batch_or_comes_before_it) {
+  auto& head = network_.endpoint(0);
+  client_.request(3);
+  send(head, WorldRank(2), ErrandOrder{3, Errand::save, ErrandForm::instead_of_batch});
+  EXPECT_FALSE(client_.try_take());
+  const auto errand = client_.take_errand();
+  ASSERT_TRUE(errand);
+  EXPECT_EQ(errand->errand, Errand::save);
+  EXPECT_FALSE(client_.take_errand());
+  client_.request(3);  // the question was answered: it may be asked again
+  send(head, WorldRank(2), ErrandOrder{3, Errand::save_and_stop, ErrandForm::before_batch});
+  send(head, WorldRank(2), TakeReply{make_plan(3)});
+  EXPECT_FALSE(client_.try_take());
+  serve_fetch(0);
+  serve_fetch(1);
+  EXPECT_TRUE(client_.try_take());
+  EXPECT_EQ(client_.take_errand()->errand, Errand::save_and_stop);
+  // One that nobody asked for.
+  send(head, WorldRank(2), ErrandOrder{4, Errand::save, ErrandForm::instead_of_batch});
+  EXPECT_FALSE(client_.try_take());
+  EXPECT_FALSE(client_.take_errand());
+  EXPECT_EQ(client_.malformed_messages(), 1);
+}
+
+TEST_F(BatchClientTest, a_snapshot_has_a_part_of_every_buffer_rank) {
+  client_.request_snapshot(5);
+  EXPECT_EQ(decode<SnapshotRequest>(at_head()->bytes).step, 5);
+  send(network_.endpoint(1), WorldRank(2), Snapshot{5, Bytes(2)});
+  EXPECT_FALSE(client_.try_snapshot());
+  send(network_.endpoint(0), WorldRank(2), Snapshot{4, Bytes(7)});  // of another step
+  send(network_.endpoint(0), WorldRank(2), Snapshot{5, Bytes(1)});
+  const auto parts = client_.try_snapshot();
+  ASSERT_TRUE(parts);
+  EXPECT_EQ(*parts, (std::vector{Bytes(1), Bytes(2)}));
+  EXPECT_EQ(client_.malformed_messages(), 1);
 }
 
 TEST_F(BatchClientTest, drops_answers_to_questions_that_it_did_not_ask) {

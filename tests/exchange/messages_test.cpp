@@ -45,7 +45,12 @@ auto all_messages() {
       Release{ReleaseReason::again, {GroupId(1), GroupId(5)}},
       ArchiveOrder{3, sample::Purpose::evaluate, "eval_3.h5", {GroupId(2)}},
       ArchiveReady{3},
-      Shutdown{}};
+      Shutdown{},
+      SnapshotRequest{4},
+      SnapshotOrder{4, {GroupId(3), GroupId(7)}},
+      Snapshot{4, Bytes(9, std::byte{5})},
+      ErrandOrder{4, Errand::save_and_stop, ErrandForm::before_batch},
+      StopRequest{}};
 }
 
 template <class Check>

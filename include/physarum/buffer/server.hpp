@@ -35,6 +35,10 @@ class BufferServer {
   /// True when all clients and all other buffer ranks have said goodbye: nothing more will come.
   [[nodiscard]] bool finished() const;
 
+  /// A signal asks this rank for a checkpoint and the end of the run. Without trainers there is
+  /// nothing to save and it has no effect.
+  void ask_stop();
+
   [[nodiscard]] const ServerCounters& counters() const;
   /// One line for logs: what is stored, lent, waited for.
   [[nodiscard]] std::string describe() const;

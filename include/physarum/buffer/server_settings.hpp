@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -52,6 +53,8 @@ struct ArchiveSettings {
   storage::FileSystem* files = &storage::real_file_system();
 };
 
+struct BufferState;
+
 /// What a buffer rank is told when it starts. The same on all buffer ranks, except that prompts and
 /// evaluation sets are used by the head alone.
 struct ServerSettings {
@@ -67,6 +70,12 @@ struct ServerSettings {
   /// Without trainers: the version that engines have. With: nothing, the trainer reports it.
   std::optional<WeightVersion> initial_version;
   ArchiveSettings archive;
+  /// A run that goes on: what a checkpoint held, the same on all buffer ranks; its step is
+  /// `first_step`. Null: a new run.
+  std::shared_ptr<const BufferState> resumed;
+  /// A file whose appearance asks for a checkpoint; the head looks for it, and removes it when the
+  /// trainers know. Empty: none.
+  std::filesystem::path save_trigger;
   std::function<double()> clock_s = base::uptime_s;
   /// A turn counts at most so much for deadlines: what the server slept through (a colocated
   /// training step) is not held against its clients.
@@ -82,6 +91,8 @@ struct ServerReports {
   std::function<void(WeightVersion version, const base::Scalars&)> evaluation_done;
   /// What trainer rank 0 reported of a step.
   std::function<void(std::int64_t step, const base::Scalars&)> step_reported;
+  /// What must be kept in a checkpoint of whoever gets these reports.
+  std::function<std::string()> save_state;
 };
 
 /// How often what should be rare has happened; the head's and, for stores, this rank's.

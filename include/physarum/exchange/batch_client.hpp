@@ -10,6 +10,7 @@
 
 #include "physarum/sample/batch.hpp"
 
+#include "physarum/exchange/messages.hpp"
 #include "physarum/exchange/transport.hpp"
 
 namespace physarum::exchange {
@@ -23,7 +24,7 @@ struct TrainerSeat {
 };
 
 /// A trainer rank's end of the work protocol. Every trainer rank has one and takes every step's
-/// batch. A colocated rank waits in take() while its hooks serve the buffer and the engine.
+/// batch. Nothing here waits.
 ///
 /// Order of a step s: take(s), train, publish version s + 1, report_published(s + 1). If
 /// BufferOptions::takes_before_publishing() (one_step_async), take(s + 1) comes before publishing
@@ -39,8 +40,15 @@ class BatchClient {
   void request(std::int64_t step);
   /// One turn. The batch asked for, when all of this rank's samples have come.
   [[nodiscard]] std::optional<sample::Batch> try_take();
-  /// Asks if need be and waits, serving the progress hooks. Throws DeadlineExceeded.
-  [[nodiscard]] sample::Batch take(std::int64_t step, const base::Deadline& deadline);
+  /// What the head wants done before the step that was asked for is learnt, once; look after every
+  /// try_take(). All trainers get the same. With ErrandForm::instead_of_batch the question is
+  /// answered by it.
+  [[nodiscard]] std::optional<ErrandOrder> take_errand();
+
+  /// Trainer rank 0, between two steps: asks for the buffer's part of a checkpoint.
+  void request_snapshot(std::int64_t step);
+  /// One turn. The parts of all buffer ranks, in their order, when they have come.
+  [[nodiscard]] std::optional<std::vector<Bytes>> try_snapshot();
 
   /// Trainer rank 0 (others: no effect): engines can pull this version. Version 0 is the initial
   /// model; no lease is given before it.
@@ -55,6 +63,9 @@ class BatchClient {
 
  private:
   bool receive(const Envelope& envelope);
+  void dispatch(const Envelope& envelope);
+  void accept_errand(const ErrandOrder& order);
+  void accept_snapshot(WorldRank buffer, Snapshot snapshot);
   void accept_plan(sample::BatchPlan plan);
   void accept_samples(std::vector<sample::Sample> samples);
   void ask_owners();
@@ -67,6 +78,9 @@ class BatchClient {
   std::optional<sample::BatchPlan> plan_;                            ///< its answer
   std::map<base::SampleId, std::optional<sample::Sample>> samples_;  ///< this rank's, as they come
   std::int64_t missing_ = 0;
+  std::optional<ErrandOrder> errand_;
+  std::optional<std::int64_t> snapshot_step_;  ///< what parts are awaited for
+  std::map<WorldRank, Bytes> snapshot_parts_;
   std::int64_t malformed_ = 0;
 };
 

@@ -17,20 +17,25 @@ enum class MessageKind : int {
   published,         ///< first trainer: "engines can get this version"
   step_report,       ///< first trainer: metrics of a step
   finish,            ///< first trainer: "no further batch"
+  snapshot_request,  ///< first trainer: "what must be in a checkpoint?"
+  stop_request,      ///< any rank: "a signal asks for the end"
   goodbye,           ///< engine, trainer: "I send nothing more"
   arrival,           ///< buffer rank: "I have stored this group"
   archive_ready,     ///< buffer rank: "I am entering the archive"
   // to a buffer rank
-  delivery,       ///< engine: a finished group
-  fetch_request,  ///< trainer: "send me these samples"
-  release,        ///< head: groups that are done, or to be generated again
-  archive_order,  ///< head: "write these groups with us"
-  shutdown,       ///< head: "it is over"
+  delivery,        ///< engine: a finished group
+  fetch_request,   ///< trainer: "send me these samples"
+  release,         ///< head: groups that are done, or to be generated again
+  archive_order,   ///< head: "write these groups with us"
+  snapshot_order,  ///< head: "send the first trainer these groups"
+  shutdown,        ///< head: "it is over"
   // to an engine
   work_reply,
   // to a trainer
   take_reply,
   fetch_reply,
+  errand,    ///< head: "save, or stop, before you learn from the next batch"
+  snapshot,  ///< buffer rank, to the first trainer: its part of a checkpoint
 };
 
 [[nodiscard]] Party party_of(MessageKind kind);

@@ -87,6 +87,48 @@ struct StepReport {
   base::Scalars metrics;
 };
 
+/// First trainer to head, between two steps: the buffer's part of a checkpoint of `step` finished
+/// steps is wanted. Everything that the trainer sent before is in it.
+struct SnapshotRequest {
+  static constexpr MessageKind kind = MessageKind::snapshot_request;
+  std::int64_t step = 0;
+};
+
+/// Head to the other buffer ranks: which groups are in it.
+struct SnapshotOrder {
+  static constexpr MessageKind kind = MessageKind::snapshot_order;
+  std::int64_t step = 0;
+  std::vector<GroupId> groups;
+};
+
+/// Every buffer rank to the first trainer; the buffer knows how to read it.
+struct Snapshot {
+  static constexpr MessageKind kind = MessageKind::snapshot;
+  std::int64_t step = 0;
+  Bytes bytes;
+};
+
+enum class Errand : std::uint8_t {
+  save,           ///< write a checkpoint, then go on
+  save_and_stop,  ///< write a checkpoint, then finish
+};
+enum class ErrandForm : std::uint8_t { instead_of_batch, before_batch };
+
+/// Head to every trainer, in answer to its question for the batch of `step`: what to do before that
+/// step. `instead_of_batch`: the question is answered, ask again; `before_batch`: the batch
+/// follows.
+struct ErrandOrder {
+  static constexpr MessageKind kind = MessageKind::errand;
+  std::int64_t step = 0;
+  Errand errand = Errand::save;
+  ErrandForm form = ErrandForm::instead_of_batch;
+};
+
+/// Any rank that was asked to stop by a signal, to the head.
+struct StopRequest {
+  static constexpr MessageKind kind = MessageKind::stop_request;
+};
+
 struct Finish {
   static constexpr MessageKind kind = MessageKind::finish;
 };
@@ -155,6 +197,11 @@ struct Shutdown {
 [[nodiscard]] Bytes encode(const Fetched& message);
 [[nodiscard]] Bytes encode(const Published& message);
 [[nodiscard]] Bytes encode(const StepReport& message);
+[[nodiscard]] Bytes encode(const SnapshotRequest& message);
+[[nodiscard]] Bytes encode(const SnapshotOrder& message);
+[[nodiscard]] Bytes encode(const Snapshot& message);
+[[nodiscard]] Bytes encode(const ErrandOrder& message);
+[[nodiscard]] Bytes encode(const StopRequest& message);
 [[nodiscard]] Bytes encode(const Finish& message);
 [[nodiscard]] Bytes encode(const Goodbye& message);
 [[nodiscard]] Bytes encode(const Delivery& message);
@@ -185,6 +232,16 @@ template <>
 Published decode<Published>(ByteView bytes);
 template <>
 StepReport decode<StepReport>(ByteView bytes);
+template <>
+SnapshotRequest decode<SnapshotRequest>(ByteView bytes);
+template <>
+SnapshotOrder decode<SnapshotOrder>(ByteView bytes);
+template <>
+Snapshot decode<Snapshot>(ByteView bytes);
+template <>
+ErrandOrder decode<ErrandOrder>(ByteView bytes);
+template <>
+StopRequest decode<StopRequest>(ByteView bytes);
 template <>
 Finish decode<Finish>(ByteView bytes);
 template <>

@@ -29,6 +29,14 @@ struct SampleFileHeader {
 void write_samples(storage::File& file, const SampleFileHeader& header,
                    std::span<const Sample* const> samples);
 
+/// The same columns below `prefix` ("buffer/samples/") of a file of another kind, without a header.
+/// Collective over the file's communicator.
+void write_sample_table(storage::File& file, const std::string& prefix,
+                        std::span<const Sample* const> samples);
+/// By id. This rank alone. Throws UserError; does not look at the samples' own rules.
+[[nodiscard]] std::vector<Sample> read_sample_table(const storage::File& file,
+                                                    const std::string& prefix);
+
 struct SampleFile {
   SampleFileHeader header;
   std::vector<Sample> samples;  ///< by id, whatever the number of ranks that wrote them

@@ -1,0 +1,85 @@
+#include "physarum/buffer/buffer_state.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "physarum/sample/wire.hpp"
+
+namespace physarum::buffer {
+
+using base::ByteReader;
+using base::ByteWriter;
+
+namespace {
+
+constexpr std::size_t least_open_bytes = 17;
+
+void put_open(ByteWriter& out, const std::vector<OpenGroup>& open) {
+  out.put<std::uint64_t>(open.size());
+  for (const auto& one : open) {
+    out.put(one.group);
+    out.put(one.state);
+    out.put_vector(one.history);
+  }
+}
+
+/// A count of records of at least `least_bytes` each.
+std::uint64_t get_count(ByteReader& in, std::size_t least_bytes) {
+  const auto count = in.get<std::uint64_t>();
+  if (count > in.remaining() / least_bytes)
+    throw base::MalformedBytes("a list is longer than its record");
+  return count;
+}
+
+std::vector<OpenGroup> get_open(ByteReader& in) {
+  std::vector<OpenGroup> open(get_count(in, least_open_bytes));
+  for (auto& one : open) {
+    one.group = in.get<base::GroupId>();
+    const auto state = in.get<std::uint8_t>();
+    if (state > static_cast<std::uint8_t>(OpenGroup::State::stored))
+      throw base::MalformedBytes("a group's state is out of range");
+    one.state = static_cast<OpenGroup::State>(state);
+    one.history = in.get_vector<base::LeaseId>();
+  }
+  return open;
+}
+
+}  // namespace
+
+base::Bytes BufferState::encode() const {
+  ByteWriter out;
+  for (const std::int64_t number : {step, fresh_group, next_lease}) out.put(number);
+  put_open(out, open);
+  out.put_vector(evaluations);
+  out.put(counters);
+  out.put_string(report);
+  out.put<std::uint64_t>(groups.size());
+  for (const auto& group : groups) sample::write(out, group);
+  return out.take();
+}
+
+BufferState BufferState::decode(std::span<const std::byte> bytes) {
+  ByteReader in(bytes);
+  BufferState state;
+  for (auto* number : {&state.step, &state.fresh_group, &state.next_lease})
+    *number = in.get<std::int64_t>();
+  state.open = get_open(in);
+  state.evaluations = in.get_vector<base::WeightVersion>();
+  state.counters = in.get<ServerCounters>();
+  state.report = in.get_string();
+  const auto count = get_count(in, 1);
+  for (std::uint64_t i = 0; i < count; ++i) state.groups.push_back(sample::read_sample_group(in));
+  in.finish();
+  return state;
+}
+
+BufferState BufferState::merge(std::vector<BufferState> parts) {
+  BufferState all = std::move(parts.at(0));
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    std::move(parts[i].groups.begin(), parts[i].groups.end(), std::back_inserter(all.groups));
+  }
+  std::ranges::sort(all.groups, {}, &sample::SampleGroup::id);
+  return all;
+}
+
+}  // namespace physarum::buffer
