@@ -4,6 +4,7 @@
 
 #include "physarum/app/version.hpp"
 
+#include "run_directory.hpp"
 #include "world_ranks.hpp"
 
 namespace physarum::app {
@@ -20,6 +21,9 @@ buffer::ServerSettings server_settings(const Setup& setup, const BufferTask& tas
                     .engines = world_ranks(setup.plan.rollout_ranks()),
                     .dp_size = std::max(1, static_cast<int>(setup.plan.trainer_ranks().size()))};
   settings.seed = all.run.seed;
+  settings.first_step = setup.first_step();
+  if (setup.resume) settings.resumed = setup.resume->buffer;
+  settings.save_trigger = in_run(all.checkpoint.save_trigger_sentinel, all.run);
   settings.num_rollout = task.steps;
   const bool supervised = all.training.loss.type == training::LossType::sft_loss;
   settings.purpose =
@@ -41,15 +45,20 @@ buffer::ServerSettings server_settings(const Setup& setup, const BufferTask& tas
   return settings;
 }
 
+std::unique_ptr<RunReporter> make_reporter(const Setup& setup, const BufferTask& task) {
+  if (!setup.resume) {
+    return std::make_unique<RunReporter>(setup.directory, setup.command, task.steps);
+  }
+  return std::make_unique<RunReporter>(setup.directory, setup.command, task.steps,
+                                       setup.resume->step, setup.resume->buffer->report);
+}
+
 }  // namespace
 
 BufferRole::BufferRole(const Setup& setup, parallel::Layout& layout, exchange::Transport& transport,
                        weights::WeightStore* store, const BufferTask& task)
     : store_(store),
-      reporter_(layout.buffer().rank() == 0
-                    ? std::optional<RunReporter>(std::in_place, setup.directory, setup.command,
-                                                 task.steps)
-                    : std::nullopt),
+      reporter_(layout.buffer().rank() == 0 ? make_reporter(setup, task) : nullptr),
       server_(transport, layout.buffer(), server_settings(setup, task),
               reporter_ ? reporter_->reports() : buffer::ServerReports{}) {}
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "physarum/parallel/layout.hpp"
@@ -34,12 +35,14 @@ class BufferRole {
   bool advance();
   [[nodiscard]] bool finished() const { return server_.finished(); }
   /// The head's; null on other buffer ranks.
-  [[nodiscard]] RunReporter* reporter() { return reporter_ ? &*reporter_ : nullptr; }
+  [[nodiscard]] RunReporter* reporter() { return reporter_.get(); }
+  /// A signal asks for the end.
+  void ask_stop() { server_.ask_stop(); }
   [[nodiscard]] const buffer::ServerCounters& counters() const { return server_.counters(); }
 
  private:
   weights::WeightStore* store_;
-  std::optional<RunReporter> reporter_;
+  std::unique_ptr<RunReporter> reporter_;
   buffer::BufferServer server_;
 };
 

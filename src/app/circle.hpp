@@ -4,6 +4,7 @@
 #include <string>
 
 #include "physarum/base/deadline.hpp"
+#include "physarum/base/error.hpp"
 
 #include "physarum/parallel/layout.hpp"
 
@@ -22,26 +23,39 @@ class Circle {
  public:
   /// Collective over the layout's world. `task.trains` false: no trainer; the head publishes the
   /// first weights itself.
-  Circle(const Setup& setup, parallel::Layout& layout, BufferTask task);
+  Circle(Setup& setup, parallel::Layout& layout, BufferTask task);
 
   /// Runs this rank's roles to the end of the task.
   void run();
-  /// Collective over the world. Writes what is left to write; the head writes the summary.
-  void close(const base::Stopwatch& watch);
+  /// Collective over the world. Writes what is left to write; the head writes the summary. How the
+  /// run ended, the same on all ranks.
+  base::ExitCode close(const base::Stopwatch& watch);
 
  private:
   void make_buffer_and_engine();
   void make_trainer(std::span<const float> initial);
   void publish_alone(std::span<const float> initial);
   void serve_to_the_end(bool hooked);
-  void write_summary(const base::Stopwatch& watch, const std::string& checksum);
+  /// If a signal asks this rank to stop, the head is told, once.
+  void pass_signal_on();
+  /// What only the first trainer knows, told to all.
+  struct Ending {
+    base::ExitCode exit = base::ExitCode::done;
+    std::int64_t written = 0;
+    std::int64_t failed = 0;
+    std::int64_t last_step = -1;
+  };
+  [[nodiscard]] Ending ending() const;
+  void write_summary(const base::Stopwatch& watch, const Ending& ending);
 
-  const Setup& setup_;
+  Setup& setup_;
   parallel::Layout& layout_;
   BufferTask task_;
   exchange::MpiTransport transport_;
   weights::WeightExchange weights_;
+  bool signal_passed_on_ = false;
   std::string checksum_;  ///< of the weights; on ranks that hold them
+  std::string state_checksum_, resumed_state_checksum_;  ///< with the optimiser; on trainers
   std::optional<BufferRole> buffer_;
   std::optional<EngineRole> engine_;
   std::optional<TrainerRole> trainer_;

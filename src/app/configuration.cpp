@@ -14,6 +14,7 @@ void declare_options(base::OptionTable& table, DataOptions& options) {
 
 void declare_options(base::OptionTable& table, Configuration& configuration) {
   declare_options(table, configuration.run);
+  declare_options(table, configuration.checkpoint);
   parallel::declare_options(table, configuration.layout);
   declare_options(table, configuration.data);
   environment::declare_options(table, configuration.environment);
@@ -25,6 +26,7 @@ void declare_options(base::OptionTable& table, Configuration& configuration) {
 
 void Configuration::validate() const {
   run.validate();
+  checkpoint.validate();
   layout.validate();
   environment.validate();
   buffer.validate();

@@ -29,12 +29,22 @@ void fill_counters(Summary& summary, const buffer::ServerCounters& counters) {
   summary.set("malformed_messages", counters.malformed_messages);
 }
 
-void finish_run(const Setup& setup, const Summary& summary) {
+void finish_run(const Setup& setup, const Summary& summary, base::ExitCode exit) {
   const auto path = setup.directory / "summary.json";
   summary.write(path);
   const std::string samples = setup.command == "generate"
                                   ? "samples in " + (setup.directory / "samples").string() + ", "
                                   : "";
+  if (exit == base::ExitCode::requeue_me) {
+    base::log_info("stopped by a signal after a checkpoint; --resume goes on; summary in " +
+                   path.string());
+    return;
+  }
+  if (exit != base::ExitCode::done) {
+    base::log_error("the run has ended, but not every checkpoint could be written; summary in " +
+                    path.string());
+    return;
+  }
   base::log_info("done; " + samples + "summary in " + path.string());
 }
 

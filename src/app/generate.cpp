@@ -3,6 +3,7 @@
 
 #include "circle.hpp"
 #include "command.hpp"
+#include "start_run.hpp"
 
 namespace physarum::app {
 
@@ -10,15 +11,15 @@ namespace {
 
 constexpr std::int64_t most_prompts_in_one_batch = 65536;
 
-void run_engines(const Setup& setup, parallel::Communicator& world, std::int64_t steps,
-                 bool evaluates, const base::Stopwatch& watch) {
+void run_engines(Setup& setup, parallel::Communicator& world, std::int64_t steps, bool evaluates,
+                 const base::Stopwatch& watch) {
   start_run(setup, world);
   parallel::Layout layout(world, setup.plan);
   Circle circle(
       setup, layout,
       {.steps = steps, .trains = false, .version = base::WeightVersion(0), .evaluates = evaluates});
   circle.run();
-  circle.close(watch);
+  (void)circle.close(watch);
   layout.close();
 }
 

@@ -1,8 +1,12 @@
 #include "reporter.hpp"
 
+#include <cmath>
 #include <cstdio>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
+#include "physarum/base/error.hpp"
 #include "physarum/base/logging.hpp"
 
 namespace physarum::app {
@@ -22,11 +26,62 @@ std::string note_of(const base::Scalars& scalars) {
   return note;
 }
 
+/// JSON has no infinities; a metric that has none is no figure of the summary either.
+base::Scalars finite(const base::Scalars& scalars) {
+  base::Scalars kept;
+  for (const auto& [name, value] : scalars)
+    if (std::isfinite(value)) kept[name] = value;
+  return kept;
+}
+
 }  // namespace
+
+struct RunReporter::State {
+  std::uint64_t metrics_bytes = 0;
+  base::Scalars last;
+  base::Scalars first_evaluation;
+
+  [[nodiscard]] static State parse(const std::string& text) {
+    try {
+      const auto json = nlohmann::json::parse(text);
+      return {json.at("metrics_bytes").get<std::uint64_t>(), json.at("last").get<base::Scalars>(),
+              json.at("first_evaluation").get<base::Scalars>()};
+    } catch (const nlohmann::json::exception& error) {
+      throw base::UserError(std::string("the state of the metrics cannot be read: ") + error.what(),
+                            "buffer/report of the checkpoint", "load another checkpoint");
+    }
+  }
+};
 
 RunReporter::RunReporter(const std::filesystem::path& directory, std::string label,
                          std::int64_t steps)
     : writer_(directory), line_(std::move(label), steps), steps_(steps) {}
+
+RunReporter::RunReporter(const std::filesystem::path& directory, std::string label,
+                         std::int64_t steps, std::int64_t step, const std::string& state)
+    : RunReporter(directory, std::move(label), steps, step, State::parse(state)) {}
+
+RunReporter::RunReporter(const std::filesystem::path& directory, std::string label,
+                         std::int64_t steps, std::int64_t step, const State& state)
+    : writer_(directory, state.metrics_bytes, step),
+      line_(std::move(label), steps),
+      steps_(steps),
+      steps_done_(step),
+      first_evaluation_(state.first_evaluation) {
+  writer_.set_last(state.last);
+}
+
+std::string RunReporter::save_state() {
+  const nlohmann::json json = {{"metrics_bytes", writer_.synced_bytes()},
+                               {"last", finite(writer_.last())},
+                               {"first_evaluation", finite(first_evaluation_)}};
+  return json.dump();
+}
+
+void RunReporter::notice(bool warning, const std::string& text) {
+  line_.clear();
+  base::log(warning ? base::Severity::warning : base::Severity::info, text);
+}
 
 buffer::ServerReports RunReporter::reports() {
   return {.batch_taken = [this](std::int64_t step,
@@ -36,7 +91,9 @@ buffer::ServerReports RunReporter::reports() {
                 evaluation_done(version, scalars);
               },
           .step_reported = [this](std::int64_t step,
-                                  const base::Scalars& scalars) { step_reported(step, scalars); }};
+                                  const base::Scalars& scalars) { step_reported(step, scalars); },
+          .notice = [this](bool warning, const std::string& text) { notice(warning, text); },
+          .save_state = [this] { return save_state(); }};
 }
 
 void RunReporter::batch_taken(std::int64_t step, const base::Scalars& scalars) {

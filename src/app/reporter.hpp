@@ -19,6 +19,10 @@ class RunReporter {
  public:
   /// Throws UserError if the directory cannot be written.
   RunReporter(const std::filesystem::path& directory, std::string label, std::int64_t steps);
+  /// Goes on after `step` finished steps with what save_state() gave then; throws UserError if that
+  /// cannot be read.
+  RunReporter(const std::filesystem::path& directory, std::string label, std::int64_t steps,
+              std::int64_t step, const std::string& state);
 
   /// Callbacks for the buffer server; they hold on to this object.
   [[nodiscard]] buffer::ServerReports reports();
@@ -27,8 +31,14 @@ class RunReporter {
   void fill(Summary& summary) const;
   [[nodiscard]] std::int64_t steps_done() const { return steps_done_; }
   void clear_line() { line_.clear(); }
+  /// JSON: where metrics.jsonl stands, and the figures that the summary needs.
+  [[nodiscard]] std::string save_state();
 
  private:
+  struct State;
+  RunReporter(const std::filesystem::path& directory, std::string label, std::int64_t steps,
+              std::int64_t step, const State& state);
+  void notice(bool warning, const std::string& text);
   void batch_taken(std::int64_t step, const base::Scalars& scalars);
   void step_reported(std::int64_t step, const base::Scalars& scalars);
   void evaluation_done(base::WeightVersion version, const base::Scalars& scalars);

@@ -12,6 +12,7 @@
 #include "physarum/model/hf_directory.hpp"
 #include "physarum/model/parameter_layout.hpp"
 
+#include "resume.hpp"
 #include "run_directory.hpp"
 
 namespace physarum::app {
@@ -90,7 +91,11 @@ Setup read_all(const std::string& command, const std::vector<std::string>& argum
               .environments = nullptr,
               .prompts = nullptr,
               .held_out = nullptr,
-              .initial = nullptr};
+              .initial = nullptr,
+              .resume = {},
+              .run_id = {},
+              .hosts = {},
+              .locks = {}};
   check_tokenizer(setup.tokenizer, setup.model, directory.string());
   setup.environments =
       std::make_unique<environment::EnvironmentRegistry>(environment::make_environments(
@@ -113,13 +118,11 @@ std::unique_ptr<model::ParameterStore> load_initial_weights(const Setup& setup) 
   return store;
 }
 
-base::Severity severity_of(const std::string& name) {
-  if (name == "debug") return base::Severity::debug;
-  if (name == "warning") return base::Severity::warning;
-  return name == "error" ? base::Severity::error : base::Severity::info;
-}
-
 }  // namespace
+
+std::filesystem::path Setup::checkpoints() const {
+  return in_run(configuration.checkpoint.save, configuration.run);
+}
 
 Setup load_setup(const std::string& command, const std::vector<std::string>& arguments, Needs needs,
                  const parallel::Communicator& world, int ranks) {
@@ -130,27 +133,11 @@ Setup load_setup(const std::string& command, const std::vector<std::string>& arg
   const bool holds =
       needs == Needs::circle ? setup->plan.is_trainer(world.rank()) : world.rank() == 0;
   parallel::together(world, [&] {
-    if (holds && command != "check") setup->initial = load_initial_weights(*setup);
+    // A checkpoint brings weights of its own.
+    if (holds && command != "check" && !goes_on(*setup))
+      setup->initial = load_initial_weights(*setup);
   });
   return std::move(*setup);
-}
-
-void start_run(const Setup& setup, const parallel::Communicator& world) {
-  std::optional<std::filesystem::path> kept;
-  parallel::together(world, [&] {
-    if (world.rank() != 0) return;
-    kept = prepare_run_directory(setup.directory);
-    write_configuration(setup.directory, setup.toml);
-  });
-  parallel::together(world, [&] {
-    base::start_logging({.rank = world.rank(),
-                         .role = setup.plan.role_name(world.rank()),
-                         .directory = setup.directory / "logs",
-                         .console_level = severity_of(setup.configuration.run.log_level)});
-  });
-  if (kept) base::log_info("an earlier run of this name is kept as " + kept->string());
-  base::log_info(setup.command + ": " + setup.plan.describe() + "; files in " +
-                 setup.directory.string());
 }
 
 }  // namespace physarum::app

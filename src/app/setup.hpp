@@ -2,12 +2,15 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "physarum/parallel/layout.hpp"
 
 #include "physarum/text/tokenizer.hpp"
+
+#include "physarum/storage/directory_lock.hpp"
 
 #include "physarum/sample/prompt.hpp"
 
@@ -18,9 +21,23 @@
 
 #include "physarum/environment/registry.hpp"
 
+#include "physarum/buffer/buffer_state.hpp"
+
+#include "physarum/training/trainer.hpp"
+
 #include "physarum/app/configuration.hpp"
 
 namespace physarum::app {
+
+/// The checkpoint that a training run goes on from.
+struct Resume {
+  std::filesystem::path path;         ///< the step's directory
+  std::int64_t step = 0;              ///< finished steps; also the weights' version
+  std::string run_id;                 ///< of the run that wrote it
+  std::vector<std::int64_t> damaged;  ///< newer ones beside it that do not verify
+  std::shared_ptr<const buffer::BufferState> buffer;
+  std::optional<training::OptimiserMemory> optimiser;  ///< on trainer ranks
+};
 
 /// What every rank of a command loads before roles begin: the same on all ranks.
 struct Setup {
@@ -38,6 +55,14 @@ struct Setup {
   std::unique_ptr<sample::PromptSource> held_out;  ///< null: nothing to evaluate on
   /// The first weights, on ranks that hold them: trainers, or the head if there are none.
   std::unique_ptr<model::ParameterStore> initial;
+  std::optional<Resume> resume;
+  std::string run_id;
+  std::vector<std::string> hosts;             ///< of all ranks, each once
+  std::vector<storage::DirectoryLock> locks;  ///< on rank 0: the directories that it writes to
+
+  /// Where checkpoints go; empty: nowhere.
+  [[nodiscard]] std::filesystem::path checkpoints() const;
+  [[nodiscard]] std::int64_t first_step() const { return resume ? resume->step : 0; }
 
   /// eval/<this> is the evaluation's metric.
   [[nodiscard]] std::string evaluation_name() const {
@@ -55,8 +80,5 @@ enum class Needs {
 [[nodiscard]] Setup load_setup(const std::string& command,
                                const std::vector<std::string>& arguments, Needs needs,
                                const parallel::Communicator& world, int ranks = 0);
-
-/// Collective over `world`. Makes the run's directory, starts logging, stores the configuration.
-void start_run(const Setup& setup, const parallel::Communicator& world);
 
 }  // namespace physarum::app

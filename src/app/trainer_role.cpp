@@ -1,5 +1,7 @@
 #include "trainer_role.hpp"
 
+#include <utility>
+
 #include "physarum/base/logging.hpp"
 
 #include "physarum/parallel/wait.hpp"
@@ -24,54 +26,86 @@ training::TrainerSetup trainer_setup(const Setup& setup) {
 
 }  // namespace
 
-TrainerRole::TrainerRole(const Setup& setup, parallel::Layout& layout,
-                         exchange::Transport& transport, weights::Publisher& publisher,
-                         std::span<const float> initial)
+TrainerRole::TrainerRole(Setup& setup, parallel::Layout& layout, exchange::Transport& transport,
+                         weights::Publisher& publisher, std::span<const float> initial)
     : setup_(setup),
       first_(layout.trainer().rank() == 0),
       publisher_(publisher),
       client_(transport, world_ranks(setup.plan.buffer_ranks()),
               {.trainer_rank = layout.trainer().rank(), .dp_rank = layout.trainer().rank()}),
-      trainer_(trainer_setup(setup), initial, layout.trainer()) {}
+      trainer_(trainer_setup(setup), initial, layout.trainer()),
+      saver_(setup, layout.trainer(), client_, trainer_) {
+  if (setup.resume && setup.resume->optimiser)
+    trainer_.restore(std::move(*std::exchange(setup.resume->optimiser, {})));
+}
 
 base::Deadline TrainerRole::patience() const {
   return base::Deadline::in(setup_.configuration.buffer.distributed_timeout_minutes * 60);
 }
 
-void TrainerRole::open() { publish(base::WeightVersion(0)); }
+void TrainerRole::open() { publish(base::WeightVersion(setup_.first_step())); }
 
-void TrainerRole::run(const std::function<bool()>& while_waiting) {
-  const std::int64_t steps = setup_.steps;
-  const bool ahead = setup_.configuration.buffer.takes_before_publishing();
-  if (steps == 0) return client_.finish();
-  base::Stopwatch whole;
-  sample::Batch batch = take(0, while_waiting);
-  for (std::int64_t step = 0; step < steps; ++step) {
-    learn(batch);
-    const bool more = step + 1 < steps;
-    // With weights that stay constant within a batch, the next batch must be complete before the
-    // version that it was generated with is replaced.
-    if (more && ahead) batch = take(step + 1, while_waiting);
-    publish(base::WeightVersion(step + 1));
-    metrics_["perf/step_time"] = whole.restart();
-    client_.report_step(step, metrics_);
-    metrics_.clear();
-    if (more && !ahead) batch = take(step + 1, while_waiting);
-  }
+void TrainerRole::run(const Turn& while_waiting) {
+  if (setup_.first_step() < setup_.steps) run_steps(while_waiting);
+  saver_.finish();
   client_.finish();
 }
 
-sample::Batch TrainerRole::take(std::int64_t step, const std::function<bool()>& while_waiting) {
+void TrainerRole::run_steps(const Turn& while_waiting) {
+  const bool ahead = setup_.configuration.buffer.takes_before_publishing();
+  base::Stopwatch whole;
+  std::int64_t step = setup_.first_step();
+  Taken taken = take(step, while_waiting);
+  while (true) {
+    if (!taken.batch) {
+      if (!between(step, taken.errand, while_waiting)) return;
+      taken = take(step, while_waiting);
+      continue;
+    }
+    learn(*taken.batch);
+    const bool more = ++step < setup_.steps;
+    // With weights that stay constant within a batch, the next batch must be complete before the
+    // version that it was generated with is replaced.
+    taken = more && ahead ? take(step, while_waiting) : Taken{};
+    publish(base::WeightVersion(step));
+    metrics_["perf/step_time"] = whole.restart();
+    client_.report_step(step - 1, metrics_);
+    metrics_.clear();
+    if (!between(step, taken.errand, while_waiting) || !more) return;
+    if (!ahead) taken = take(step, while_waiting);
+  }
+}
+
+bool TrainerRole::between(std::int64_t step, const std::optional<exchange::Errand>& errand,
+                          const Turn& while_waiting) {
+  saver_.look();
+  if (errand || saver_.due(step)) {
+    const base::Stopwatch watch;
+    saver_.save(step, while_waiting);
+    metrics_["perf/save_time"] += watch.seconds();
+  }
+  stopped_ = errand == exchange::Errand::save_and_stop;
+  return !stopped_;
+}
+
+TrainerRole::Taken TrainerRole::take(std::int64_t step, const Turn& while_waiting) {
   const parallel::Phase phase("take");
   base::Stopwatch watch;
   const auto deadline = patience();
   client_.request(step);
   parallel::Backoff backoff;
+  std::optional<exchange::Errand> errand;
   while (true) {
-    if (auto batch = client_.try_take()) {
-      metrics_["perf/train_wait_time"] += watch.seconds();
-      return std::move(*batch);
+    auto batch = client_.try_take();
+    if (const auto order = client_.take_errand()) {
+      errand = order->errand;
+      if (order->form == exchange::ErrandForm::instead_of_batch) return {std::nullopt, errand};
     }
+    if (batch) {
+      metrics_["perf/train_wait_time"] += watch.seconds();
+      return {std::move(batch), errand};
+    }
+    saver_.look();
     const bool busy = while_waiting();
     if (parallel::serve_hooks() || busy) {
       backoff.reset();

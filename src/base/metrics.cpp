@@ -9,6 +9,7 @@
 #include <cstring>
 #include <system_error>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "physarum/base/error.hpp"
@@ -106,13 +107,14 @@ std::string json_string(std::string_view text) {
   return result + '"';
 }
 
-MetricsWriter::MetricsWriter(const std::filesystem::path& directory) {
+MetricsWriter::MetricsWriter(const std::filesystem::path& directory)
+    : lines_path_(directory / "metrics.jsonl") {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   const auto seconds = static_cast<long long>(wall_clock_s());
   const auto events_path = directory / ("events.out.tfevents." + std::to_string(seconds) +
                                         ".physarum." + std::to_string(::getpid()));
-  lines_.open(directory / "metrics.jsonl", std::ios::app);
+  lines_.open(lines_path_, std::ios::app);
   events_.open(events_path, std::ios::binary | std::ios::app);
   if (error || !lines_ || !events_) {
     throw UserError("the output directory cannot be written", directory.string(),
@@ -124,7 +126,38 @@ MetricsWriter::MetricsWriter(const std::filesystem::path& directory) {
   write_event(event.bytes());
 }
 
+MetricsWriter::MetricsWriter(const std::filesystem::path& directory, std::uint64_t bytes,
+                             std::int64_t step)
+    : MetricsWriter(directory) {
+  std::error_code error;
+  const auto found = std::filesystem::file_size(lines_path_, error);
+  if (!error && found > bytes) std::filesystem::resize_file(lines_path_, bytes, error);
+  if (error) {
+    throw UserError("metrics.jsonl cannot be cut: " + error.message(), lines_path_.string(),
+                    "mend its permissions");
+  }
+  ProtoWriter status;
+  status.integer(1, 1);  // SessionLog.START
+  ProtoWriter event;
+  event.real64(1, wall_clock_s());
+  event.integer(2, step);
+  event.text(7, status.bytes());
+  write_event(event.bytes());
+}
+
 MetricsWriter::~MetricsWriter() = default;
+
+std::uint64_t MetricsWriter::synced_bytes() {
+  lines_.flush();
+  const int descriptor = ::open(lines_path_.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor >= 0) {
+    (void)::fsync(descriptor);
+    ::close(descriptor);
+  }
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size(lines_path_, error);
+  return error ? 0 : bytes;
+}
 
 void MetricsWriter::write(std::int64_t step, const Scalars& scalars) {
   const double now = wall_clock_s();

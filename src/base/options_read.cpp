@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 
 #include <CLI/CLI.hpp>
 #include <toml++/toml.h>
@@ -74,9 +76,18 @@ void read_toml(const std::string& path, OptionTable& table) {
   if (size > largest_config_bytes) {
     throw UserError("the configuration file is larger than 1 MiB", path, "is it the right file?");
   }
+  std::ifstream stream(path, std::ios::binary);
+  std::ostringstream content;
+  if (stream) content << stream.rdbuf();
+  if (!stream || stream.bad())
+    throw UserError("cannot read the configuration file", path, "check its permissions");
+  read_toml_text(std::move(content).str(), path, table);
+}
+
+void read_toml_text(std::string_view text, const std::string& path, OptionTable& table) {
   toml::table root;
   try {
-    root = toml::parse_file(path);
+    root = toml::parse(text, path);
   } catch (const toml::parse_error& parse) {
     throw UserError(std::string(parse.description()),
                     path + ":" + std::to_string(parse.source().begin.line) + ":" +

@@ -33,6 +33,7 @@ bool Head::receive(const exchange::Envelope& envelope) {
     case MessageKind::step_report:
     case MessageKind::finish:
     case MessageKind::snapshot_request:
+    case MessageKind::notice:
       receive_trainer(envelope);
       return true;
     case MessageKind::stop_request:
@@ -68,6 +69,11 @@ void Head::receive_trainer(const exchange::Envelope& envelope) {
       return takes_.fetched(envelope.peer, exchange::decode<exchange::Fetched>(bytes).step);
     case MessageKind::published:
       return publish(exchange::decode<exchange::Published>(bytes).version);
+    case MessageKind::notice: {
+      const auto notice = exchange::decode<exchange::Notice>(bytes);
+      if (context_.reports.notice) context_.reports.notice(notice.warning, notice.text);
+      return;
+    }
     case MessageKind::snapshot_request:
       snapshot_step_ = exchange::decode<exchange::SnapshotRequest>(bytes).step;
       takes_.pause(true);

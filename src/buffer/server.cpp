@@ -132,6 +132,7 @@ void BufferServer::Impl::check_sender(const Envelope& envelope) const {
     case MessageKind::published:
     case MessageKind::step_report:
     case MessageKind::snapshot_request:
+    case MessageKind::notice:
     case MessageKind::finish:
       right = !peers.trainers.empty() && peers.trainers.front() == envelope.peer;
       break;

@@ -146,6 +146,10 @@ void BatchClient::report_step(std::int64_t step, const base::Scalars& metrics) {
   if (seat_.trainer_rank == 0) send(transport_, head(), StepReport{step, metrics});
 }
 
+void BatchClient::report_notice(const Notice& notice) {
+  if (seat_.trainer_rank == 0) send(transport_, head(), notice);
+}
+
 void BatchClient::finish() {
   base::expects(!asked_, "no batch is asked for when the training ends");
   if (seat_.trainer_rank == 0) send(transport_, head(), Finish{});

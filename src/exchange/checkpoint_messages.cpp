@@ -68,6 +68,23 @@ ErrandOrder decode(ByteView bytes) {
   });
 }
 
+Bytes encode(const Notice& message) {
+  ByteWriter out;
+  out.put<std::uint8_t>(message.warning ? 1 : 0);
+  out.put_string(message.text);
+  return out.take();
+}
+
+template <>
+Notice decode(ByteView bytes) {
+  return read_all(bytes, [](ByteReader& in) {
+    Notice message;
+    message.warning = in.get<std::uint8_t>() != 0;
+    message.text = in.get_string();
+    return message;
+  });
+}
+
 Bytes encode(const StopRequest&) { return {}; }
 template <>
 StopRequest decode(ByteView bytes) {

@@ -22,6 +22,7 @@ constexpr std::array kinds = {
     KindEntry{step_report, Party::server, "step_report"},
     KindEntry{finish, Party::server, "finish"},
     KindEntry{snapshot_request, Party::server, "snapshot_request"},
+    KindEntry{notice, Party::server, "notice"},
     KindEntry{stop_request, Party::server, "stop_request"},
     KindEntry{goodbye, Party::server, "goodbye"},
     KindEntry{arrival, Party::server, "arrival"},

@@ -70,6 +70,14 @@ AdamW::AdamW(const OptimiserOptions& options, std::int64_t size, std::vector<Upd
   }
 }
 
+void AdamW::restore(std::vector<float> mean, std::vector<float> square, std::int64_t steps) {
+  base::expects(mean.size() == mean_.size() && square.size() == square_.size() && steps >= 0,
+                "moments of this model");
+  mean_ = std::move(mean);
+  square_ = std::move(square);
+  steps_ = steps;
+}
+
 void AdamW::update(std::span<float> masters, std::span<const float> gradients, double scale,
                    double lr) {
   base::expects(masters.size() == mean_.size() && gradients.size() == mean_.size(),

@@ -27,6 +27,11 @@ class AdamW {
 
   /// One step on `masters`; the gradient is `gradients` times `scale`.
   void update(std::span<float> masters, std::span<const float> gradients, double scale, double lr);
+  /// First and second moments, laid out as the masters.
+  [[nodiscard]] std::span<const float> mean() const { return mean_; }
+  [[nodiscard]] std::span<const float> square() const { return square_; }
+  /// Goes on after so many updates with these moments, of the masters' size.
+  void restore(std::vector<float> mean, std::vector<float> square, std::int64_t steps);
   /// Updates so far.
   [[nodiscard]] std::int64_t steps() const { return steps_; }
 

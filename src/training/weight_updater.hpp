@@ -35,6 +35,8 @@ class WeightUpdater {
   UpdateResult update(double norm);
 
   [[nodiscard]] std::span<const float> masters() const { return masters_.span(); }
+  [[nodiscard]] AdamW& adam() { return adam_; }
+  [[nodiscard]] const AdamW& adam() const { return adam_; }
   [[nodiscard]] std::int64_t steps() const { return adam_.steps(); }
   /// Of the next step.
   [[nodiscard]] double lr() const { return rate_.at(steps()); }

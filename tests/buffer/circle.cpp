@@ -213,6 +213,7 @@ Circle::Circle(CircleOptions wanted)
             [this](std::int64_t step, const auto& m) { taken_metrics[step] = m; },
             [this](base::WeightVersion v, const auto& m) { evaluation_metrics[v.value()] = m; },
             [this](std::int64_t step, const auto& m) { step_metrics[step] = m; },
+            {},
             [] { return std::string("a report's state"); }}));
   }
   ScriptedTrainers::Seats seats;

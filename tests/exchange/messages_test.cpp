@@ -50,6 +50,7 @@ auto all_messages() {
       SnapshotOrder{4, {GroupId(3), GroupId(7)}},
       Snapshot{4, Bytes(9, std::byte{5})},
       ErrandOrder{4, Errand::save_and_stop, ErrandForm::before_batch},
+      Notice{true, "a text"},
       StopRequest{}};
 }
 

@@ -17,6 +17,7 @@
 
 #include "physarum/training/options.hpp"
 
+#include "physarum/app/checkpoint_options.hpp"
 #include "physarum/app/data_options.hpp"
 #include "physarum/app/run_options.hpp"
 
@@ -25,6 +26,7 @@ namespace physarum::app {
 /// Everything a user can set, by room.
 struct Configuration {
   RunOptions run;
+  CheckpointOptions checkpoint;
   DataOptions data;
   parallel::LayoutOptions layout;
   environment::EnvironmentOptions environment;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace physarum::base {
 
@@ -20,6 +21,9 @@ class MetricsWriter {
   /// Creates `directory` with metrics.jsonl and events.out.tfevents.*; throws UserError if it can
   /// not be written.
   explicit MetricsWriter(const std::filesystem::path& directory);
+  /// Goes on in a directory that holds an earlier part of the run: what metrics.jsonl has after its
+  /// first `bytes` is cut off, and TensorBoard is told to forget steps from `step` on.
+  MetricsWriter(const std::filesystem::path& directory, std::uint64_t bytes, std::int64_t step);
   ~MetricsWriter();
   MetricsWriter(const MetricsWriter&) = delete;
   MetricsWriter& operator=(const MetricsWriter&) = delete;
@@ -28,11 +32,16 @@ class MetricsWriter {
 
   /// Values that are not finite are written as null in metrics.jsonl and as they are in the events.
   void write(std::int64_t step, const Scalars& scalars);
+  /// Bytes of metrics.jsonl so far; they are on the disk when it returns.
+  [[nodiscard]] std::uint64_t synced_bytes();
+  /// Last values of the part of the run before this one.
+  void set_last(Scalars last) { last_ = std::move(last); }
   /// The last value of every metric so far.
   [[nodiscard]] const Scalars& last() const { return last_; }
 
  private:
   void write_event(std::string_view event);
+  std::filesystem::path lines_path_;
   std::ofstream lines_;
   std::ofstream events_;
   Scalars last_;

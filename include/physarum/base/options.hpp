@@ -85,6 +85,8 @@ class OptionTable {
 /// Reads a TOML file into the table. Unknown tables or keys are errors that name the nearest.
 /// Throws UserError with file:line.
 void read_toml(const std::string& path, OptionTable& table);
+/// The same for text; `path` is the place in messages.
+void read_toml_text(std::string_view text, const std::string& path, OptionTable& table);
 
 /// Reads `--name value`, `--name=value` and switches (`--name`, `--no-name`); returns what is left
 /// (positional arguments). Throws UserError.

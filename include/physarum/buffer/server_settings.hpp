@@ -91,6 +91,8 @@ struct ServerReports {
   std::function<void(WeightVersion version, const base::Scalars&)> evaluation_done;
   /// What trainer rank 0 reported of a step.
   std::function<void(std::int64_t step, const base::Scalars&)> step_reported;
+  /// A line for the user, from the first trainer.
+  std::function<void(bool warning, const std::string& text)> notice;
   /// What must be kept in a checkpoint of whoever gets these reports.
   std::function<std::string()> save_state;
 };

@@ -55,6 +55,8 @@ class BatchClient {
   void report_published(WeightVersion version);
   /// Trainer rank 0 (others: no effect): metrics of a finished step, for the head to write.
   void report_step(std::int64_t step, const base::Scalars& metrics);
+  /// Trainer rank 0 (others: no effect): a line for the user, on the head's terminal.
+  void report_notice(const Notice& notice);
   /// Every trainer rank, once, after its last batch. Evaluations that are due are still finished.
   void finish();
 

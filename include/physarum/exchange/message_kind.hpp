@@ -18,6 +18,7 @@ enum class MessageKind : int {
   step_report,       ///< first trainer: metrics of a step
   finish,            ///< first trainer: "no further batch"
   snapshot_request,  ///< first trainer: "what must be in a checkpoint?"
+  notice,            ///< first trainer: something that the user should read
   stop_request,      ///< any rank: "a signal asks for the end"
   goodbye,           ///< engine, trainer: "I send nothing more"
   arrival,           ///< buffer rank: "I have stored this group"

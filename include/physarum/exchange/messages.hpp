@@ -124,6 +124,13 @@ struct ErrandOrder {
   ErrandForm form = ErrandForm::instead_of_batch;
 };
 
+/// First trainer to head: a line for the user.
+struct Notice {
+  static constexpr MessageKind kind = MessageKind::notice;
+  bool warning = false;
+  std::string text;
+};
+
 /// Any rank that was asked to stop by a signal, to the head.
 struct StopRequest {
   static constexpr MessageKind kind = MessageKind::stop_request;
@@ -201,6 +208,7 @@ struct Shutdown {
 [[nodiscard]] Bytes encode(const SnapshotOrder& message);
 [[nodiscard]] Bytes encode(const Snapshot& message);
 [[nodiscard]] Bytes encode(const ErrandOrder& message);
+[[nodiscard]] Bytes encode(const Notice& message);
 [[nodiscard]] Bytes encode(const StopRequest& message);
 [[nodiscard]] Bytes encode(const Finish& message);
 [[nodiscard]] Bytes encode(const Goodbye& message);
@@ -240,6 +248,8 @@ template <>
 Snapshot decode<Snapshot>(ByteView bytes);
 template <>
 ErrandOrder decode<ErrandOrder>(ByteView bytes);
+template <>
+Notice decode<Notice>(ByteView bytes);
 template <>
 StopRequest decode<StopRequest>(ByteView bytes);
 template <>

@@ -11,6 +11,7 @@
 
 #include "physarum/parallel/communicator.hpp"
 
+#include "physarum/storage/checkpoint.hpp"
 #include "physarum/storage/file_system.hpp"
 
 #include "physarum/sample/batch.hpp"
@@ -32,6 +33,24 @@ struct TrainerSetup {
   double temperature = 1.0;      ///< of the rollout: logits are divided by it here too
   std::int64_t total_steps = 1;  ///< optimiser steps of the whole run, for the schedule
 };
+
+enum class OptimiserState { none, saved };
+
+/// The optimiser's state in a checkpoint; moments laid out as model::ParameterLayout.
+struct OptimiserMemory {
+  std::vector<float> mean;
+  std::vector<float> square;
+  std::int64_t updates = 0;
+  std::int64_t skipped_steps = 0;
+};
+/// This rank alone. Throws DamagedCheckpoint; UserError if the checkpoint has none.
+[[nodiscard]] OptimiserMemory read_optimiser(const storage::CheckpointReader& checkpoint,
+                                             const model::ModelConfig& model);
+
+/// Weights of a checkpoint into `flat`, laid out as model::ParameterLayout. This rank alone. Throws
+/// DamagedCheckpoint, UserError.
+void read_weights(const storage::CheckpointReader& checkpoint, const model::ModelConfig& model,
+                  std::span<float> flat);
 
 /// Metrics of one rollout step under slime's names ("train/loss", "train/grad_norm", "train/lr",
 /// "rollout/advantages", "perf/actor_train_time" ...); the same on all ranks except perf/*.
@@ -73,8 +92,26 @@ class Trainer {
   [[nodiscard]] std::span<const float> masters() const;
   /// XXH3-128 of the masters; the same on all ranks.
   [[nodiscard]] base::Digest checksum() const;
+  /// XXH3-128 of all that a checkpoint holds of the trainer: masters, moments, counts. The same on
+  /// all ranks.
+  [[nodiscard]] base::Digest state_checksum() const;
   /// Optimiser steps that changed the weights.
   [[nodiscard]] std::int64_t updates() const;
+
+  /// What a checkpoint holds of the trainer: fp32 masters as weights/<name> and, if asked, the
+  /// optimiser's moments as optimizer/mean/<name> and optimizer/square/<name>, by Hugging Face
+  /// names and in whole shapes, so that any number of ranks and any layout can read them.
+  /// `memory[i]` are the bytes of `datasets[i]`, alive and constant until the next step().
+  struct Bulk {
+    std::vector<storage::BulkDataset> datasets;
+    std::vector<std::span<const std::byte>> memory;
+  };
+  [[nodiscard]] Bulk bulk(OptimiserState with);
+  /// The small rest: counts, under "optimizer/". One rank has created the file.
+  void write_state(storage::File& file) const;
+  /// Goes on with the optimiser of a checkpoint, whose weights were the constructor's `initial`.
+  /// All ranks, before the first step().
+  void restore(OptimiserMemory memory);
 
   /// One rank calls it. Writes the fp32 masters as a directory that transformers loads; see
   /// model::save_hf().

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "physarum/storage/checkpoint.hpp"
+
+#include "setup.hpp"
+
+namespace physarum::app {
+
+/// Keys in which a run may always differ from the checkpoint that it goes on from: names, places,
+/// rank counts, and what decides only how fast or how often something is done.
+[[nodiscard]] const std::vector<std::string>& changeable_keys();
+
+/// "lr: 1e-06 in the checkpoint, 2e-06 now", ...: what differs between the configuration of a
+/// checkpoint (TOML; `where` is its place) and this run's, and may not.
+[[nodiscard]] std::vector<std::string> configuration_differences(const std::string& saved_toml,
+                                                                 const std::string& where,
+                                                                 const Configuration& now);
+
+/// Throws UserError if the checkpoint is of another model, was made with another configuration or
+/// with other prompts; names every difference.
+void require_same_run(const Setup& setup, const storage::CheckpointReader& checkpoint);
+
+/// Throws UserError if open groups do not fit the run's groups or their store.
+void require_fitting_groups(const Setup& setup, const buffer::BufferState& state,
+                            const std::filesystem::path& path);
+
+}  // namespace physarum::app

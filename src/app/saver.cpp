@@ -1,0 +1,117 @@
+#include "saver.hpp"
+
+#include <cstdio>
+#include <utility>
+
+#include "physarum/base/deadline.hpp"
+
+#include "physarum/parallel/wait.hpp"
+
+#include "physarum/app/version.hpp"
+
+#include "checkpoint_content.hpp"
+
+namespace physarum::app {
+
+namespace {
+
+double patience_s(const Setup& setup) {
+  return setup.configuration.buffer.distributed_timeout_minutes * 60;
+}
+
+std::string written_text(const storage::SaveOutcome& outcome) {
+  char text[128];
+  const double megabytes = static_cast<double>(outcome.bytes) / 1e6;
+  std::snprintf(text, sizeof text, ": %.1f MB in %.2f s", megabytes, outcome.seconds);
+  return "checkpoint " + outcome.path.string() + text;
+}
+
+}  // namespace
+
+Saver::Saver(const Setup& setup, const parallel::Communicator& trainers,
+             exchange::BatchClient& client, training::Trainer& trainer)
+    : setup_(setup),
+      trainers_(trainers),
+      client_(client),
+      trainer_(trainer),
+      writer_(storage::real_file_system(),
+              {.directory = setup.checkpoints(),
+               .keep = setup.configuration.checkpoint.keep_checkpoints,
+               .timeout_s = patience_s(setup)},
+              trainers) {}
+
+bool Saver::due(std::int64_t step) const {
+  const auto& interval = setup_.configuration.checkpoint.save_interval;
+  return interval && (step % *interval == 0 || step == setup_.steps);
+}
+
+buffer::BufferState Saver::snapshot(std::int64_t step, const std::function<bool()>& while_waiting) {
+  const auto deadline = base::Deadline::in(patience_s(setup_));
+  client_.request_snapshot(step);
+  parallel::Backoff backoff;
+  while (true) {
+    if (const auto parts = client_.try_snapshot()) {
+      std::vector<buffer::BufferState> states;
+      for (const auto& part : *parts) states.push_back(buffer::BufferState::decode(part));
+      return buffer::BufferState::merge(std::move(states));
+    }
+    const bool busy = while_waiting();
+    if (parallel::serve_hooks() || busy) {
+      backoff.reset();
+    } else {
+      backoff.pause();
+    }
+    if (deadline.expired()) {
+      parallel::throw_deadline("trainer", "the buffer's part of checkpoint " + std::to_string(step),
+                               deadline);
+    }
+  }
+}
+
+void Saver::save(std::int64_t step, const std::function<bool()>& while_waiting) {
+  const parallel::Phase phase("save");
+  const auto& options = setup_.configuration.checkpoint;
+  buffer::BufferState state;
+  if (trainers_.rank() == 0) state = snapshot(step, while_waiting);
+  const auto bulk = trainer_.bulk(options.save_optim ? training::OptimiserState::saved
+                                                     : training::OptimiserState::none);
+  storage::CheckpointContent content;
+  content.step = step;
+  content.weight_version = step;
+  content.program_version = std::string(version);
+  content.hosts = setup_.hosts;
+  content.shares =
+      storage::split_evenly(bulk.datasets, bulk.memory, trainers_.rank(), trainers_.size());
+  content.bulk = bulk.datasets;
+  content.rest = [&](storage::File& file) {
+    write_run_facts(file, setup_);
+    trainer_.write_state(file);
+    state.write(file);
+  };
+  writer_.begin(content,
+                options.async_save ? storage::SaveMode::background : storage::SaveMode::wait);
+  look();
+}
+
+void Saver::look() {
+  for (const auto& outcome : writer_.take_outcomes()) {
+    if (outcome.good) {
+      ++written_;
+      last_step_ = outcome.step;
+      client_.report_notice({false, written_text(outcome)});
+    } else {
+      ++failed_;
+      client_.report_notice({true, "checkpoint " + outcome.path.string() +
+                                       " could not be written; the one before stays, training goes "
+                                       "on: " +
+                                       outcome.text});
+    }
+  }
+}
+
+void Saver::finish() {
+  writer_.wait();
+  look();
+}
+
+}  // namespace physarum::app

@@ -1,0 +1,169 @@
+#include "start_run.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "physarum/base/error.hpp"
+#include "physarum/base/logging.hpp"
+
+#include "physarum/parallel/agree.hpp"
+
+#include "physarum/storage/checkpoint.hpp"
+#include "physarum/storage/checkpoint_writer.hpp"
+
+#include "resume.hpp"
+#include "run_directory.hpp"
+
+namespace physarum::app {
+
+namespace {
+
+using base::UserError;
+using Path = std::filesystem::path;
+
+base::Severity severity_of(const std::string& name) {
+  if (name == "debug") return base::Severity::debug;
+  if (name == "warning") return base::Severity::warning;
+  return name == "error" ? base::Severity::error : base::Severity::info;
+}
+
+bool saves(const Setup& setup) { return setup.command == "train" && !setup.checkpoints().empty(); }
+
+/// Rank 0. Before anything is read or moved: another job may be at work there.
+void lock_what_is_there(Setup& setup) {
+  auto& files = storage::real_file_system();
+  if (files.exists(setup.directory)) setup.locks.emplace_back(setup.directory);
+  const bool outside = saves(setup) && setup.checkpoints() != setup.directory;
+  if (outside && files.exists(setup.checkpoints())) setup.locks.emplace_back(setup.checkpoints());
+}
+
+void lock_what_is_new(Setup& setup, bool run_is_locked, bool save_is_locked) {
+  if (!run_is_locked) setup.locks.emplace_back(setup.directory);
+  if (saves(setup) && !save_is_locked && setup.checkpoints() != setup.directory)
+    setup.locks.emplace_back(setup.checkpoints());
+}
+
+/// Did the run of this directory come to its end?
+bool is_finished(const Path& directory) {
+  auto& files = storage::real_file_system();
+  const auto summary = directory / "summary.json";
+  if (!files.exists(summary)) return false;
+  const auto json = nlohmann::json::parse(files.read_file(summary), nullptr, false);
+  return json.is_object() && json.value("exit", -1) == 0;
+}
+
+void require_something_to_do(const Setup& setup, bool continues) {
+  const auto& resume = *setup.resume;
+  const bool only_end_is_missing =
+      resume.step == setup.steps && continues && !is_finished(setup.directory);
+  if (resume.step < setup.steps || only_end_is_missing) return;
+  throw UserError("nothing is left to do: the checkpoint has finished " +
+                      std::to_string(resume.step) + " of " + std::to_string(setup.steps) + " steps",
+                  resume.path.string(), "raise --num-rollout, or load an earlier checkpoint");
+}
+
+/// Checkpoints that are later than where the run begins would be taken for its own.
+void clear_the_way(const Setup& setup) {
+  auto& files = storage::real_file_system();
+  const auto directory = setup.checkpoints();
+  storage::clean_checkpoints(files, directory);
+  for (const auto step : storage::list_checkpoints(files, directory)) {
+    if (setup.resume && step <= setup.resume->step) continue;
+    const auto name = storage::checkpoint_name(step);
+    const bool damaged = setup.resume && std::ranges::find(setup.resume->damaged, step) !=
+                                             setup.resume->damaged.end();
+    if (!damaged) {
+      throw UserError("the directory holds " + name + " already", directory.string(),
+                      setup.resume ? "choose another --save, or remove what is later than " +
+                                         setup.resume->path.string()
+                                   : "--resume goes on from it; or choose another --save");
+    }
+    auto aside = directory / ("damaged-" + name);
+    for (int number = 1; files.exists(aside); ++number)
+      aside = directory / ("damaged-" + name + "." + std::to_string(number));
+    files.rename(directory / name, aside);
+  }
+}
+
+/// The directory holds the earlier part of this run.
+void continue_directory(const Setup& setup) {
+  std::vector<std::int64_t> open;
+  if (setup.resume->buffer) {
+    for (const auto version : setup.resume->buffer->evaluations) open.push_back(version.value());
+  }
+  set_aside_later_outputs(setup.directory, setup.resume->step, open);
+  storage::real_file_system().remove(setup.directory / "summary.json");
+}
+
+/// Rank 0. Returns what is to be told the user.
+std::string make_directory(Setup& setup) {
+  auto& files = storage::real_file_system();
+  const bool run_is_locked = files.exists(setup.directory);
+  const bool save_is_locked = saves(setup) && files.exists(setup.checkpoints());
+  const bool continues =
+      setup.resume && run_is_locked && read_run_id(setup.directory) == setup.resume->run_id;
+  if (setup.resume) require_something_to_do(setup, continues);
+  setup.run_id = continues ? setup.resume->run_id : new_run_id();
+  std::string told;
+  if (continues) {
+    lock_what_is_new(setup, true, save_is_locked);
+    clear_the_way(setup);
+    continue_directory(setup);
+  } else {
+    const auto kept = prepare_run_directory(setup.directory);
+    if (kept) told = "an earlier run of this name is kept as " + kept->string();
+    const bool save_stays = save_is_locked && files.exists(setup.checkpoints());
+    if (kept) setup.locks.erase(setup.locks.begin());
+    if (kept && save_is_locked && !save_stays) setup.locks.clear();
+    lock_what_is_new(setup, run_is_locked && !kept, save_stays);
+    if (saves(setup)) clear_the_way(setup);
+    write_run_id(setup.directory, setup.run_id);
+  }
+  write_configuration(setup.directory, setup.toml);
+  return told;
+}
+
+std::vector<std::string> all_hosts(const parallel::Communicator& world) {
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0) name = {"unknown"};
+  const std::string mine = name.data();
+  std::set<std::string> hosts;
+  for (const auto& bytes : world.all_gather_bytes(std::as_bytes(std::span(mine))))
+    hosts.emplace(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return {hosts.begin(), hosts.end()};
+}
+
+}  // namespace
+
+void start_run(Setup& setup, const parallel::Communicator& world) {
+  parallel::together(world, [&] {
+    if (world.rank() == 0) lock_what_is_there(setup);
+  });
+  if (setup.command == "train") load_checkpoint(setup, world);
+  std::string told;
+  parallel::together(world, [&] {
+    if (world.rank() == 0) told = make_directory(setup);
+  });
+  world.broadcast_string(setup.run_id, 0);
+  setup.hosts = all_hosts(world);
+  parallel::together(world, [&] {
+    base::start_logging({.rank = world.rank(),
+                         .role = setup.plan.role_name(world.rank()),
+                         .directory = setup.directory / "logs",
+                         .console_level = severity_of(setup.configuration.run.log_level)});
+  });
+  if (!told.empty()) base::log_info(told);
+  base::log_info(setup.command + ": " + setup.plan.describe() + "; files in " +
+                 setup.directory.string());
+  if (setup.resume) {
+    base::log_info("going on from " + setup.resume->path.string() + ": " +
+                   std::to_string(setup.resume->step) + " of " + std::to_string(setup.steps) +
+                   " steps are done");
+  }
+}
+
+}  // namespace physarum::app

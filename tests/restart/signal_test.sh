@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# A signal to the launcher or to any one rank: checkpoint, code 75, and --resume ends with the bits of a run that
+# nobody disturbed. A second signal ends the run at once.
+. "$(dirname "$0")/lib.sh"
+run=(train --hf-checkpoint inputs/model-small --init random --runs-dir "$work/runs" --seed 7 --rollout-batch-size 8
+  --n-samples-per-prompt 4 --global-batch-size 32 --rollout-max-response-len 24 --lr 1e-3 --num-rollout 60
+  --env-held-out 12 --eval-interval 20 --entropy-coef 0.01)
+
+# start RANKS ARGUMENT...: begins a run; launch_pid. Waits until its steps go by.
+start() {
+  local metrics=$work/runs/$name/metrics.jsonl i
+  jobs/launch -n "$@" </dev/null >"$work/$name.out" 2>&1 &
+  launch_pid=$!
+  for ((i = 0; i < 600; ++i)); do
+    [ -s "$metrics" ] && [ "$(grep -c train/loss "$metrics")" -ge 2 ] && return
+    sleep 0.05
+  done
+  fail "$name: no step was finished: $(tail -n 3 "$work/$name.out")"
+}
+stopped() { # checks that the run has ended with a checkpoint, goes on, and compares
+  wait "$launch_pid"
+  code=$?
+  checks=$((checks + 3))
+  [ "$code" = 75 ] || fail "$name: code $code instead of 75: $(tail -n 3 "$work/$name.out")"
+  [ "$(key "$work/runs/$name/summary.json" exit)" = 75 ] || fail "$name: the summary does not say 75"
+  local steps
+  steps=$(key "$work/runs/$name/summary.json" steps)
+  [ "$steps" -gt 0 ] && [ "$steps" -lt 60 ] || fail "$name: stopped after $steps steps"
+  [ -d "$work/runs/$name/checkpoints/step-$steps" ] || fail "$name: no checkpoint of step $steps"
+}
+
+name=whole
+launch 4 "${run[@]}" --run-name whole --save-interval 60 >"$work/whole.out" 2>&1 || fail "whole: $(tail -n 3 "$work/whole.out")"
+
+name=launcher
+start 4 "${run[@]}" --run-name "$name" --resume --save-interval 60
+kill -USR1 "$launch_pid"
+stopped
+launch 4 "${run[@]}" --run-name "$name" --resume --save-interval 60 >"$work/again.out" 2>&1 || fail "$name: $(tail -n 3 "$work/again.out")"
+same_run "$work/runs/whole" "$work/runs/$name"
+
+for who in 0 1 3; do # buffer, trainer, rollout
+  name=rank$who
+  start 4 "${run[@]}" --run-name "$name"
+  mapfile -t ranks < <(ranks_of "$launch_pid")
+  kill -TERM "${ranks[who]}"
+  stopped
+done
+name=async
+start 4 "${run[@]}" --run-name "$name" --mode one_step_async --async-save
+kill -TERM "$launch_pid"
+stopped
+
+# A rank that hangs keeps the checkpoint from being made: only a second signal ends the run.
+name=twice
+start 4 "${run[@]}" --run-name "$name"
+mapfile -t ranks < <(ranks_of "$launch_pid")
+kill -STOP "${ranks[1]}"
+kill -USR1 "$launch_pid"
+sleep 1.5
+checks=$((checks + 2))
+kill -0 "$launch_pid" 2>/dev/null || fail "$name: the first signal ended it"
+kill -TERM "$launch_pid"
+for ((i = 0; i < 200; ++i)); do
+  kill -0 "$launch_pid" 2>/dev/null || break
+  sleep 0.1
+done
+kill -0 "$launch_pid" 2>/dev/null && fail "$name: the second signal did not end it"
+kill -9 "${ranks[@]}" 2>/dev/null
+wait "$launch_pid"
+code=$?
+[ "$code" != 0 ] && [ "$code" != 75 ] || fail "$name: code $code"
+
+# Without a directory for checkpoints a signal does what it does to any program.
+name=nowhere
+start 4 "${run[@]}" --run-name "$name" --save ""
+kill -USR1 "$launch_pid"
+wait "$launch_pid"
+code=$?
+checks=$((checks + 1))
+[ "$code" = 3 ] || fail "$name: code $code instead of 3"
+finish
