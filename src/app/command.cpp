@@ -11,8 +11,13 @@ const std::vector<Command>& commands() {
        "Reward of a model on the held-out problems, without training.", &run_evaluate},
       {"generate", "[CONFIG.toml] [--flag value ...]",
        "Rollouts only: prompts in, samples (HDF5) out.", &run_generate},
+      {"inspect", "PATH ... [--no-verify]",
+       "What a run, a checkpoint or any file of ours holds, and whether it is intact.",
+       &run_inspect},
       {"convert", "IN OUT [--flag value ...]",
-       "prompts.jsonl to prompts.h5, or weights between a Hugging Face directory's types.",
+       "prompts.jsonl to prompts.h5; a checkpoint, or a Hugging Face directory's weights in "
+       "another "
+       "type, to a Hugging Face directory.",
        &run_convert},
       {"check", "[CONFIG.toml] [--flag value ...]",
        "Validates a configuration and prints it resolved, with rank layout and memory. Runs "

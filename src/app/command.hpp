@@ -28,6 +28,8 @@ base::ExitCode run_generate(const std::vector<std::string>& arguments,
                             parallel::Communicator& world);
 base::ExitCode run_convert(const std::vector<std::string>& arguments,
                            parallel::Communicator& world);
+base::ExitCode run_inspect(const std::vector<std::string>& arguments,
+                           parallel::Communicator& world);
 base::ExitCode run_check(const std::vector<std::string>& arguments, parallel::Communicator& world);
 
 }  // namespace physarum::app

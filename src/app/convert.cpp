@@ -7,6 +7,7 @@
 
 #include "physarum/parallel/agree.hpp"
 
+#include "physarum/storage/checkpoint.hpp"
 #include "physarum/storage/commit.hpp"
 
 #include "physarum/sample/prompt_file.hpp"
@@ -16,6 +17,9 @@
 
 #include "physarum/environment/registry.hpp"
 
+#include "physarum/training/trainer.hpp"
+
+#include "physarum/app/configuration.hpp"
 #include "physarum/app/convert_options.hpp"
 
 #include "command.hpp"
@@ -70,6 +74,51 @@ void convert_weights(const fs::path& from, const fs::path& to, const ConvertOpti
   });
 }
 
+/// The newest intact one, if `from` is a directory of checkpoints; `from` itself if it is one.
+fs::path find_checkpoint(const fs::path& from) {
+  auto& files = storage::real_file_system();
+  if (files.exists(from / storage::manifest_file_name)) return from;
+  for (const auto step : storage::list_checkpoints(files, from)) {
+    try {
+      const storage::CheckpointReader reader(files, from / storage::checkpoint_name(step));
+      reader.verify();
+      return from / storage::checkpoint_name(step);
+    } catch (const storage::DamagedCheckpoint& error) {
+      base::log_warning(std::string("a checkpoint is damaged and passed over: ") + error.what());
+    }
+  }
+  return {};
+}
+
+/// Where the run's tokenizer was when the checkpoint was written; empty if it is there no more.
+fs::path tokenizer_of(const storage::CheckpointReader& checkpoint) {
+  Configuration configuration;
+  base::OptionTable table;
+  declare_options(table, configuration);
+  base::read_toml_text(checkpoint.file().read_text("configuration"), checkpoint.path().string(),
+                       table);
+  const fs::path directory = configuration.run.hf_checkpoint;
+  if (storage::real_file_system().exists(directory / "tokenizer.json")) return directory;
+  base::log_warning("the tokenizer of the run is no longer in " + directory.string() +
+                    ": copy it into the new directory by hand");
+  return {};
+}
+
+/// A checkpoint's weights as a Hugging Face directory.
+void convert_checkpoint(const fs::path& from, const fs::path& to, const ConvertOptions& options) {
+  refuse_existing(to);
+  const storage::CheckpointReader checkpoint(storage::real_file_system(), from);
+  const auto config = model::ModelConfig::from_json(checkpoint.file().read_text("model"),
+                                                    checkpoint.path().string() + ":model");
+  std::vector<float> flat(static_cast<std::size_t>(model::ParameterLayout(config).total()));
+  training::read_weights(checkpoint, config, flat);
+  const auto type = options.dtype == "bf16" ? model::ElementType::bf16 : model::ElementType::f32;
+  model::save_hf(storage::real_file_system(), to, config, flat, tokenizer_of(checkpoint), type);
+  std::printf("%lld parameters of step %lld in %s\n",
+              static_cast<long long>(config.parameter_count()),
+              static_cast<long long>(checkpoint.manifest().step), to.c_str());
+}
+
 }  // namespace
 
 void declare_options(base::OptionTable& table, ConvertOptions& options) {
@@ -103,9 +152,17 @@ base::ExitCode run_convert(const std::vector<std::string>& arguments,
   parallel::together(world, [&] {
     if (!fs::is_directory(from)) {
       throw UserError("cannot convert this to " + to.string(), from.string(),
-                      "give a .jsonl and a .h5 file, or two Hugging Face directories");
+                      "give a .jsonl and a .h5 file, or a checkpoint or Hugging Face directory and "
+                      "a new directory");
     }
   });
+  bool is_checkpoint = false;
+  parallel::together(world, [&] {
+    const auto checkpoint = find_checkpoint(from);
+    is_checkpoint = !checkpoint.empty();
+    if (is_checkpoint && world.rank() == 0) convert_checkpoint(checkpoint, to, options);
+  });
+  if (is_checkpoint) return base::ExitCode::done;
   convert_weights(from, to, options, world);
   return base::ExitCode::done;
 }

@@ -46,6 +46,7 @@ std::string usage_text() {
 std::string command_text(const Command& command) {
   std::string text = std::string("physarum ") + command.name + " " + command.arguments + "\n" +
                      command.help + "\n";
+  if (std::string_view(command.name) == "inspect") return text;
   Configuration configuration;
   ConvertOptions convert;
   base::OptionTable table;

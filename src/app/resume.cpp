@@ -89,10 +89,8 @@ Resume read_checkpoint(Setup& setup, const Path& path, int rank) {
   resume.path = path;
   resume.step = checkpoint.manifest().step;
   resume.run_id = checkpoint.file().string_attribute("", "run_id");
-  const bool supervised = setup.configuration.training.loss.type == training::LossType::sft_loss;
   if (setup.plan.is_buffer(rank)) {
-    auto state = buffer::BufferState::read(
-        checkpoint.file(), supervised ? sample::Purpose::supervised : sample::Purpose::train);
+    auto state = buffer::BufferState::read(checkpoint.file());
     require_fitting_groups(setup, state, checkpoint.path());
     resume.buffer = std::make_shared<buffer::BufferState>(std::move(state));
   }

@@ -48,6 +48,7 @@ std::vector<OpenGroup> get_open(ByteReader& in) {
 
 base::Bytes BufferState::encode() const {
   ByteWriter out;
+  out.put(purpose);
   for (const std::int64_t number : {step, fresh_group, next_lease}) out.put(number);
   put_open(out, open);
   out.put_vector(evaluations);
@@ -61,6 +62,10 @@ base::Bytes BufferState::encode() const {
 BufferState BufferState::decode(std::span<const std::byte> bytes) {
   ByteReader in(bytes);
   BufferState state;
+  const auto purpose = in.get<std::uint8_t>();
+  if (purpose > static_cast<std::uint8_t>(sample::Purpose::supervised))
+    throw base::MalformedBytes("a purpose is out of range");
+  state.purpose = static_cast<sample::Purpose>(purpose);
   for (auto* number : {&state.step, &state.fresh_group, &state.next_lease})
     *number = in.get<std::int64_t>();
   state.open = get_open(in);

@@ -85,6 +85,7 @@ void BufferState::write(storage::File& file) const {
   }
   for (const auto version : evaluations) versions.push_back(version.value());
   file.create_group("buffer");
+  file.set_attribute("buffer", "purpose", static_cast<std::int64_t>(purpose));
   file.set_attribute("buffer", "step", step);
   file.set_attribute("buffer", "fresh_group", fresh_group);
   file.set_attribute("buffer", "next_lease", next_lease);
@@ -104,8 +105,12 @@ void BufferState::write(storage::File& file) const {
   sample::write_sample_table(file, samples_prefix, samples);
 }
 
-BufferState BufferState::read(const storage::File& file, sample::Purpose purpose) {
+BufferState BufferState::read(const storage::File& file) {
   BufferState state;
+  const auto purpose = file.integer_attribute("buffer", "purpose");
+  if (purpose < 0 || purpose > static_cast<std::int64_t>(sample::Purpose::supervised))
+    refuse(file, "its purpose is unknown");
+  state.purpose = static_cast<sample::Purpose>(purpose);
   state.step = file.integer_attribute("buffer", "step");
   state.fresh_group = file.integer_attribute("buffer", "fresh_group");
   state.next_lease = file.integer_attribute("buffer", "next_lease");
@@ -131,7 +136,7 @@ BufferState BufferState::read(const storage::File& file, sample::Purpose purpose
     for (; begin < end; ++begin) open.history.emplace_back(leases[static_cast<std::size_t>(begin)]);
     state.open.push_back(std::move(open));
   }
-  state.groups = grouped(sample::read_sample_table(file, samples_prefix), purpose);
+  state.groups = grouped(sample::read_sample_table(file, samples_prefix), state.purpose);
   check(file, state);
   return state;
 }

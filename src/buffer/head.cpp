@@ -143,6 +143,7 @@ bool Head::make_snapshot() {
   if (!snapshot_step_ || !takes_.idle() || !retired_.idle()) return false;
   const std::int64_t step = *std::exchange(snapshot_step_, {});
   BufferState state;
+  state.purpose = context_.settings.purpose;
   state.step = step;
   state.fresh_group = schedule_.training().fresh();
   state.next_lease = work_.next_lease();

@@ -61,4 +61,34 @@ done
 checks=$((checks + 1))
 [ -n "$(key "$work/runs/eval2/summary.json" eval/arithmetic)" ] || fail "no eval/arithmetic"
 [ "$(key "$work/runs/eval2/summary.json" eval/arithmetic)" = "$(key "$work/runs/eval4/summary.json" eval/arithmetic)" ] || fail "evaluations differ"
+# inspect: what is there, and whether it is intact.
+launch 3 train "${model[@]}" --run-name saved --num-rollout 2 --rollout-batch-size 2 --n-samples-per-prompt 2 --global-batch-size 4 \
+  --rollout-max-response-len 4 --save-interval 1 --trainer-ranks 1 >"$work/saved.txt" 2>&1 || fail "train with checkpoints"
+inspect() { "${PHYSARUM_PROGRAM:-build/bin/physarum}" inspect "$@" </dev/null; }
+inspect "$work/runs/saved/checkpoints/step-2" >"$work/inspect.txt" || fail "inspect a checkpoint"
+for pattern in "^verified: every byte" "^steps: 2$" "^weights: 50 tensors, 1116800 values$" "^run: saved, seed" "^buffer: " "^num_rollout = 2$"; do
+  expect "inspect a checkpoint" "$pattern" "$work/inspect.txt"
+done
+inspect "$work/runs/saved" >"$work/inspect.txt" || fail "inspect a run"
+for pattern in "^step-2: .*, verified$" "^samples: 4 in 2 groups, of 2 prompts" "^weight versions: 1 \(" "^verified: [0-9]+ datasets"; do
+  expect "inspect a run" "$pattern" "$work/inspect.txt"
+done
+inspect "$work/p.h5" >"$work/inspect.txt" || fail "inspect prompts"
+expect "inspect prompts" "^prompts: 5, " "$work/inspect.txt"
+size=$(stat -c %s "$work/runs/saved/checkpoints/step-1/checkpoint.h5")
+printf 'x' | dd of="$work/runs/saved/checkpoints/step-1/checkpoint.h5" bs=1 seek=$((size / 3)) conv=notrunc status=none
+checks=$((checks + 1))
+inspect "$work/runs/saved/checkpoints" >"$work/inspect.txt" 2>"$work/inspect.err"
+[ $? = 2 ] || fail "inspect does not fail for a damaged checkpoint"
+expect "inspect names damage" "^step-1: damaged: .*step-1" "$work/inspect.txt"
+expect "inspect passes what is good" "^step-2: .*, verified$" "$work/inspect.txt"
+
+# convert: a checkpoint becomes a Hugging Face directory with the very weights.
+launch 1 convert "$work/runs/saved/checkpoints" "$work/hf" >"$work/convert.txt" || fail "convert a checkpoint"
+expect "convert a checkpoint" "^1116800 parameters of step 2 in" "$work/convert.txt"
+launch 3 train "${model[@]}" --run-name whole --num-rollout 2 --rollout-batch-size 2 --n-samples-per-prompt 2 --global-batch-size 4 \
+  --rollout-max-response-len 4 --trainer-ranks 1 --save-hf "$work/direct" >"$work/whole.txt" 2>&1 || fail "train with --save-hf"
+checks=$((checks + 1))
+cmp "$work/hf/model.safetensors" "$work/direct/model.safetensors" || fail "a converted checkpoint differs from --save-hf"
+[ -s "$work/hf/tokenizer.json" ] || fail "no tokenizer beside converted weights"
 finish

@@ -28,8 +28,8 @@ std::shared_ptr<const BufferState> through_a_file(const BufferState& state,
   auto file = storage::File::create(directory / "state.h5", alone, format);
   state.write(file);
   file.close();
-  return std::make_shared<BufferState>(BufferState::read(
-      storage::File::open_read(directory / "state.h5", format), sample::Purpose::train));
+  return std::make_shared<BufferState>(
+      BufferState::read(storage::File::open_read(directory / "state.h5", format)));
 }
 
 struct Case {

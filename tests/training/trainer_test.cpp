@@ -10,10 +10,14 @@
 #include <unistd.h>
 
 #include "physarum/base/contracts.hpp"
+#include "physarum/base/error.hpp"
+
+#include "physarum/storage/checkpoint_writer.hpp"
 
 #include "physarum/weights/convert.hpp"
 
 #include "physarum/model/hf_directory.hpp"
+#include "physarum/model/parameter_layout.hpp"
 
 #include "training/synthetic.hpp"
 
@@ -303,6 +307,50 @@ TEST(Trainer, refuses_a_plan_for_other_ranks) {
   const parallel::Communicator alone;
   Trainer trainer(test::tiny_setup(), test::tiny_weights(), alone);
   EXPECT_THROW((void)trainer.step(SyntheticBatches{}.batch(0, 2, 0)), base::ContractViolation);
+}
+
+/// Saved after two steps and restored: the third is the one that would have come.
+TEST(Trainer, goes_on_from_its_checkpoint_with_the_same_bits) {
+  const parallel::Communicator alone;
+  const auto directory =
+      std::filesystem::temp_directory_path() / ("physarum_trainer_" + std::to_string(getpid()));
+  auto setup = test::tiny_setup();
+  setup.total_steps = 6;
+  setup.options.optimiser.lr_decay_style = DecayStyle::linear;
+  setup.transfer_type = weights::TransferType::bf16;
+  const SyntheticBatches batches;
+  Trainer whole(setup, test::tiny_weights(), alone);
+  for (int step = 0; step < 2; ++step) (void)whole.step(batches.batch(step, 1, 0));
+  storage::CheckpointWriter writer(storage::real_file_system(), {directory, 0, 20}, alone);
+  const auto bulk = whole.bulk(OptimiserState::saved);
+  storage::CheckpointContent content;
+  content.step = 2;
+  content.bulk = bulk.datasets;
+  content.shares = storage::split_evenly(bulk.datasets, bulk.memory, 0, 1);
+  content.rest = [&](storage::File& file) { whole.write_state(file); };
+  writer.begin(content, storage::SaveMode::wait);
+  ASSERT_TRUE(writer.take_outcomes().at(0).good);
+
+  const storage::CheckpointReader checkpoint(storage::real_file_system(), directory / "step-2");
+  std::vector<float> weights(test::tiny_weights().size());
+  read_weights(checkpoint, setup.model, weights);
+  Trainer again(setup, weights, alone);
+  EXPECT_EQ(again.checksum(), whole.checksum());
+  EXPECT_NE(again.state_checksum(), whole.state_checksum());
+  again.restore(read_optimiser(checkpoint, setup.model));
+  EXPECT_EQ(again.state_checksum(), whole.state_checksum());
+  EXPECT_EQ(again.updates(), 2);
+  (void)whole.step(batches.batch(2, 1, 0));
+  (void)again.step(batches.batch(2, 1, 0));
+  EXPECT_EQ(again.state_checksum(), whole.state_checksum());
+
+  auto other = setup.model;
+  other.num_hidden_layers = 1;
+  std::vector<float> few(static_cast<std::size_t>(model::ParameterLayout(other).total()));
+  EXPECT_THROW(read_weights(checkpoint, other, few), base::UserError);
+  other.num_hidden_layers = 3;
+  EXPECT_THROW((void)read_optimiser(checkpoint, other), base::UserError);
+  std::filesystem::remove_all(directory);
 }
 
 }  // namespace

@@ -34,6 +34,7 @@ struct OpenGroup {
 /// ranks. The data cursor is `fresh_group`: prompts, epochs and their shuffling are functions of
 /// group numbers and the seed, and so are all random numbers.
 struct BufferState {
+  sample::Purpose purpose = sample::Purpose::train;
   std::int64_t step = 0;                         ///< finished steps: the next batch is this step's
   std::int64_t fresh_group = 0;                  ///< the lowest group that was never lent
   std::int64_t next_lease = 0;                   ///< lease numbers below are taken
@@ -52,7 +53,7 @@ struct BufferState {
   /// Under "buffer/" in a checkpoint; this rank alone has created the file.
   void write(storage::File& file) const;
   /// Throws UserError if the file's content breaks a rule.
-  [[nodiscard]] static BufferState read(const storage::File& file, sample::Purpose purpose);
+  [[nodiscard]] static BufferState read(const storage::File& file);
 };
 
 }  // namespace physarum::buffer
