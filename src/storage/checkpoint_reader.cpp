@@ -6,6 +6,7 @@
 #include "physarum/storage/checkpoint.hpp"
 
 #include "digest.hpp"
+#include "pieces_of_work.hpp"
 #include "rest_digest.hpp"
 
 namespace physarum::storage {
@@ -106,18 +107,19 @@ void CheckpointReader::read_raw(std::string_view name, Element element, const Ex
                           "load a checkpoint of this model");
   }
   base::expects(place->dataset.bytes() == values.size(), "memory has the dataset's size");
-  DigestSum sum;
+  std::vector<DigestSum> sums(static_cast<std::size_t>(idle_threads()));
   try {
     const auto ranges = files_.open_ranges(path_, RangeAccess::read);
-    for (std::uint64_t at = 0; at < values.size(); at += piece_bytes) {
-      const auto piece = values.subspan(at, std::min(piece_bytes, values.size() - at));
-      ranges->read_at(place->offset + at, piece);
-      sum.add(digest_blocks({at, piece}));
-    }
+    for_pieces(cut({values.size()}), idle_threads(), [&](const Piece& piece, int thread) {
+      const auto bytes = values.subspan(piece.begin, piece.bytes);
+      ranges->read_at(place->offset + piece.begin, bytes);
+      sums[static_cast<std::size_t>(thread)].add(digest_blocks({piece.begin, bytes}));
+    });
   } catch (const base::WorldError& error) {
     throw DamagedCheckpoint(std::string("it cannot be read: ") + error.what(), where);
   }
-  if (sum.text(values.size()) != place->digest)
+  for (std::size_t i = 1; i < sums.size(); ++i) sums.front().add(sums[i]);
+  if (sums.front().text(values.size()) != place->digest)
     throw DamagedCheckpoint("the data does not have its digest", where);
 }
 

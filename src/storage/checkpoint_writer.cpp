@@ -21,6 +21,7 @@
 #include "physarum/storage/commit.hpp"
 
 #include "checkpoint_names.hpp"
+#include "pieces_of_work.hpp"
 #include "save_job.hpp"
 
 namespace physarum::storage {
@@ -268,6 +269,7 @@ void CheckpointWriter::begin(const CheckpointContent& content, SaveMode mode) {
               .ranks = impl.writers.size(),
               .timeout_s = impl.options.timeout_s,
               .keep = impl.options.keep,
+              .threads = mode == SaveMode::wait ? idle_threads() : 1,
               .shares = mode == SaveMode::wait ? content.shares : impl.copy(content.shares),
               .manifest = {.step = content.step,
                            .weight_version = content.weight_version,

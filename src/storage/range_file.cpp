@@ -32,7 +32,6 @@ class RealRanges final : public RangeFile {
   }
 
   void write_at(std::uint64_t offset, std::span<const std::byte> bytes) override {
-    const std::uint64_t first = offset, count = bytes.size();
     while (!bytes.empty()) {
       const auto written =
           ::pwrite(file_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
@@ -41,9 +40,6 @@ class RealRanges final : public RangeFile {
       bytes = bytes.subspan(static_cast<std::size_t>(written));
       offset += static_cast<std::uint64_t>(written);
     }
-    // The disk begins at once; otherwise it sits idle until sync(). Only a wish: no error counts.
-    (void)::sync_file_range(file_.get(), static_cast<off_t>(first), static_cast<off_t>(count),
-                            SYNC_FILE_RANGE_WRITE);
   }
 
   void read_at(std::uint64_t offset, std::span<std::byte> bytes) override {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "digest.hpp"
+#include "pieces_of_work.hpp"
 
 namespace physarum::storage {
 

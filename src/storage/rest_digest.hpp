@@ -8,10 +8,6 @@
 
 namespace physarum::storage {
 
-/// Bytes of a piece when bulk data is read or written: large enough for the disk, small enough that
-/// what was just hashed is still in the cache.
-inline constexpr std::uint64_t piece_bytes = 4 << 20;
-
 /// Digest of all bytes of the file that are in none of the places (by offset): HDF5's own and the
 /// small datasets.
 [[nodiscard]] std::string digest_rest(RangeFile& ranges, std::span<const BulkPlace> bulk,

@@ -11,6 +11,7 @@
 
 #include "checkpoint_names.hpp"
 #include "digest.hpp"
+#include "pieces_of_work.hpp"
 #include "rest_digest.hpp"
 #include "save_notes.hpp"
 
@@ -20,37 +21,61 @@ namespace {
 
 std::filesystem::path file_of(const SaveJob& job) { return job.attempt / checkpoint_file_name; }
 
+/// Sums per share, kept apart by thread.
+class ShareSums {
+ public:
+  ShareSums(std::size_t shares, int threads)
+      : sums_(static_cast<std::size_t>(threads), std::vector<DigestSum>(shares)) {}
+  void add(std::size_t share, int thread, const DigestSum& sum) {
+    sums_[static_cast<std::size_t>(thread)][share].add(sum);
+  }
+  [[nodiscard]] DigestSum total(std::size_t share) const {
+    DigestSum all;
+    for (const auto& mine : sums_) all.add(mine[share]);
+    return all;
+  }
+
+ private:
+  std::vector<std::vector<DigestSum>> sums_;
+};
+
 /// The digest is taken from memory, piece by piece, just before the piece is written.
 std::vector<WrittenShare> write_shares(const SaveJob& job, RangeFile& file) {
+  std::vector<std::uint64_t> sizes;
+  for (const auto& share : job.shares) sizes.push_back(share.bytes.size());
+  ShareSums sums(sizes.size(), job.threads);
+  for_pieces(cut(sizes), job.threads, [&](const Piece& piece, int thread) {
+    const auto& share = job.shares[piece.part];
+    const auto bytes = share.bytes.subspan(piece.begin, piece.bytes);
+    sums.add(piece.part, thread, digest_blocks({share.begin + piece.begin, bytes}));
+    file.write_at(job.manifest.bulk[share.dataset].offset + share.begin + piece.begin, bytes);
+  });
   std::vector<WrittenShare> written;
-  for (const auto& share : job.shares) {
-    WrittenShare done{share.dataset, share.begin, share.bytes.size(), {}};
-    const std::uint64_t offset = job.manifest.bulk[share.dataset].offset + share.begin;
-    for (std::uint64_t at = 0; at < share.bytes.size(); at += piece_bytes) {
-      const auto piece = share.bytes.subspan(at, std::min(piece_bytes, share.bytes.size() - at));
-      done.sum.add(digest_blocks({share.begin + at, piece}));
-      file.write_at(offset + at, piece);
-    }
-    written.push_back(done);
+  for (std::size_t i = 0; i < job.shares.size(); ++i) {
+    const auto& share = job.shares[i];
+    written.push_back({share.dataset, share.begin, share.bytes.size(), sums.total(i)});
   }
   return written;
 }
 
 void check_shares(const SaveJob& job, const std::vector<WrittenShare>& shares) {
   const auto file = job.files->open_ranges(file_of(job), RangeAccess::read);
-  base::Bytes piece;
-  for (const auto& share : shares) {
-    DigestSum sum;
-    const auto& place = job.manifest.bulk.at(share.dataset);
-    for (std::uint64_t at = 0; at < share.bytes; at += piece.size()) {
-      piece.resize(std::min(piece_bytes, share.bytes - at));
-      file->read_at(place.offset + share.begin + at, piece);
-      sum.add(digest_blocks({share.begin + at, piece}));
-    }
-    if (sum.low == share.sum.low && sum.high == share.sum.high) continue;
+  std::vector<std::uint64_t> sizes;
+  for (const auto& share : shares) sizes.push_back(share.bytes);
+  ShareSums sums(sizes.size(), job.threads);
+  std::vector<base::Bytes> memory(static_cast<std::size_t>(job.threads), base::Bytes(piece_bytes));
+  for_pieces(cut(sizes), job.threads, [&](const Piece& piece, int thread) {
+    const auto& share = shares[piece.part];
+    const auto bytes = std::span(memory[static_cast<std::size_t>(thread)]).first(piece.bytes);
+    file->read_at(job.manifest.bulk.at(share.dataset).offset + share.begin + piece.begin, bytes);
+    sums.add(piece.part, thread, digest_blocks({share.begin + piece.begin, bytes}));
+  });
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    const auto found = sums.total(i);
+    if (found.low == shares[i].sum.low && found.high == shares[i].sum.high) continue;
     throw base::WorldError("read back", 0,
                            "'" + file_of(job).string() + "' does not hold what was written to '" +
-                               place.dataset.name + "'");
+                               job.manifest.bulk.at(shares[i].dataset).dataset.name + "'");
   }
 }
 
@@ -136,8 +161,7 @@ void complete(const SaveJob& job, std::vector<WrittenShare> all) {
   commit_text(files, job.attempt / manifest_file_name, manifest.to_text());
   publish(job);
   try {
-    commit_text(files, job.directory / latest_file_name,
-                checkpoint_name(job.manifest.step) + "\n");
+    commit_text(files, job.directory / latest_file_name, checkpoint_name(job.manifest.step) + "\n");
     files.remove_tree(trash_path(job.attempt));
     prune(job);
   } catch (const base::WorldError& error) {

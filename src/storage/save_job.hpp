@@ -17,6 +17,7 @@ struct SaveJob {
   int ranks = 1;
   double timeout_s = 600;
   std::int64_t keep = 0;
+  int threads = 1;
   std::vector<BulkShare> shares;  ///< mine
   CheckpointManifest manifest;    ///< digests are still missing
 };

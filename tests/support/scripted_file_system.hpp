@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstring>
 #include <functional>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -102,6 +103,7 @@ class ScriptedFileSystem final : public storage::FileSystem {
   static FileSystem& real() { return storage::real_file_system(); }
   static std::string name(const Path& path) { return path.filename().string(); }
   void step(const std::string& what, const std::function<void()>& act) {
+    const std::lock_guard lock(stepping_);
     const int number = next_step_++;
     const bool fails = number == failing_step_;
     if (fails) fired_ = true;
@@ -111,6 +113,7 @@ class ScriptedFileSystem final : public storage::FileSystem {
     act();
     steps_.push_back(what);
   }
+  std::mutex stepping_;  ///< bulk data is written by several threads
   int failing_step_ = -1;
   int next_step_ = 0;
   int code_ = ENOSPC;

@@ -10,9 +10,8 @@
 
 namespace physarum::storage {
 
-/// A file open for bulk data at given places. One thread at a time; different objects on the same
-/// file may be used by different threads and processes for different ranges. Functions throw
-/// WorldError.
+/// A file open for bulk data at given places. Any thread, several at a time for different ranges.
+/// Functions throw WorldError.
 class RangeFile {
  public:
   RangeFile() = default;
