@@ -19,9 +19,11 @@ median() { sort -g "$1" | awk '{ v[NR] = $1 } END { print NR % 2 ? v[(NR + 1) / 
 ratio() { awk -v a="$(median "$place/$1")" -v b="$(median "$place/$2")" 'BEGIN { printf "%.3f", a / b }'; }
 for ((round = 0; round < rounds; ++round)); do
   for what in write-plain write; do "$bench" $what "$place" "$megabytes" >>"$place/$what.s"; done
+  "$bench" touch "$place" "$megabytes"
   "$python" benchmarks/checkpoint/peer.py write "$place/torch" "$megabytes" >>"$place/torch-write.s"
   for file in plain torch step-1/checkpoint.h5; do drop "$place/$file"; done
   for what in read-plain read; do "$bench" $what "$place" "$megabytes" >>"$place/$what.s"; done
+  "$bench" touch "$place" "$megabytes"
   "$python" benchmarks/checkpoint/peer.py read "$place/torch" "$megabytes" >>"$place/torch-read.s"
   # Once more from the page cache.
   for what in read-plain read; do "$bench" $what "$place" "$megabytes" >>"$place/$what-cached.s"; done

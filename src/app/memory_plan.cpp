@@ -38,6 +38,9 @@ std::vector<std::string> memory_plan(const Setup& setup) {
   // Compute weights, gradients, masters, two moments; the range that is published, twice.
   const double training = 5 * flat + (reference ? flat : 0);
   const double publishing = 2 * image / trainers;
+  const auto& checkpoint = options.checkpoint;
+  const bool copies = checkpoint.async_save && !checkpoint.save.empty();
+  const double saving = copies ? (checkpoint.save_optim ? 3 : 1) * flat / trainers : 0;
   // The image that follows the versions, the packed fp32 panels, and the rows of the embedding,
   // which a tied model multiplies by too.
   const double rows =
@@ -46,9 +49,10 @@ std::vector<std::string> memory_plan(const Setup& setup) {
   const double cache = static_cast<double>(options.rollout.kv_cache_bytes) / mb;
   return {
       line_of("buffer", slots + ring, part("images", slots) + ", " + part("deltas at most", ring)),
-      line_of(
-          "trainer", training + publishing,
-          part("weights, gradients, optimiser", training) + ", " + part("publishing", publishing)),
+      line_of("trainer", training + publishing + saving,
+              part("weights, gradients, optimiser", training) + ", " +
+                  part("publishing", publishing) +
+                  (copies ? ", " + part("checkpoint in the background", saving) : "")),
       line_of("rollout", engine + cache,
               part("weights", engine) + ", " + part("key-value cache at most", cache))};
 }

@@ -47,6 +47,36 @@ TEST(SaveDirectory, may_lie_in_the_run_whatever_its_name) {
   EXPECT_EQ(save_directory(options), "elsewhere");
 }
 
+TEST_F(RunDirectoryTest, later_outputs_of_an_interrupted_run_are_set_aside) {
+  const auto samples = base_ / "run/samples";
+  std::filesystem::create_directories(samples);
+  for (const char* name :
+       {"samples_3.h5", "samples_4.h5", "samples_10.h5", "eval_0.h5", "eval_4.h5", "eval_5.h5",
+        "notes.txt", "samples_x.h5", "samples_4.h5.tmp"}) {
+    std::ofstream(samples / name) << name;
+  }
+  // Steps 0 to 3 are done; version 4 has been evaluated, or not.
+  set_aside_later_outputs(base_ / "run", 4, {});
+  EXPECT_TRUE(std::filesystem::exists(samples / "samples_3.h5"));
+  EXPECT_TRUE(std::filesystem::exists(samples / "eval_4.h5"));
+  for (const char* name : {"samples_4.h5", "samples_10.h5", "eval_5.h5"}) {
+    EXPECT_FALSE(std::filesystem::exists(samples / name)) << name;
+    EXPECT_TRUE(std::filesystem::exists(base_ / "run/superseded/run.1" / name)) << name;
+  }
+  for (const char* name : {"notes.txt", "samples_x.h5"})
+    EXPECT_TRUE(std::filesystem::exists(samples / name)) << name;
+  set_aside_later_outputs(base_ / "run", 4, {4});
+  EXPECT_TRUE(std::filesystem::exists(base_ / "run/superseded/run.2/eval_4.h5"));
+  EXPECT_TRUE(std::filesystem::exists(samples / "eval_0.h5"));
+}
+
+TEST_F(RunDirectoryTest, a_run_is_known_by_its_id) {
+  EXPECT_EQ(read_run_id(base_ / "run"), "");
+  write_run_id(base_ / "run", "a");
+  EXPECT_EQ(read_run_id(base_ / "run"), "a");
+  EXPECT_NE(new_run_id(), new_run_id());
+}
+
 TEST_F(RunDirectoryTest, keeps_the_configuration) {
   (void)prepare_run_directory(base_ / "run");
   write_configuration(base_ / "run", "[run]\n");

@@ -42,6 +42,27 @@ TEST(MetricsWriter, writes_a_line_per_step_and_keeps_the_last_values) {
   EXPECT_TRUE(std::isnan(writer.last().at("train/loss")));
 }
 
+TEST(MetricsWriter, goes_on_where_a_checkpoint_stood) {
+  const auto directory = fresh("physarum-metrics-resume-test");
+  std::uint64_t bytes = 0;
+  {
+    MetricsWriter writer(directory);
+    writer.write(1, {{"train/loss", 0.5}});
+    bytes = writer.synced_bytes();
+    writer.write(2, {{"train/loss", 0.4}});  // made again by the run that goes on
+  }
+  const auto kept = contents(directory / "metrics.jsonl").substr(0, bytes);
+  MetricsWriter writer(directory, bytes, 2);
+  writer.set_last({{"train/loss", 0.5}});
+  EXPECT_EQ(contents(directory / "metrics.jsonl"), kept);
+  EXPECT_EQ(writer.last().at("train/loss"), 0.5);
+  writer.write(2, {{"train/loss", 0.25}});
+  const auto text = contents(directory / "metrics.jsonl");
+  EXPECT_EQ(text.substr(0, bytes), kept);
+  EXPECT_NE(text.find("0.25"), std::string::npos);
+  EXPECT_EQ(text.find("0.4"), std::string::npos);
+}
+
 TEST(MetricsWriter, frames_events_as_tensorboard_reads_them) {
   const auto directory = fresh("physarum-events-test");
   { MetricsWriter(directory).write(7, {{"a", 1.0}}); }

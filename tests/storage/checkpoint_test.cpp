@@ -7,6 +7,7 @@
 #include <random>
 
 #include <gtest/gtest.h>
+#include <sys/mount.h>
 #include <unistd.h>
 
 #include "physarum/base/hash.hpp"
@@ -186,6 +187,31 @@ TEST(Checkpoint, full_disk_is_said_before_anything_is_written) {
   EXPECT_FALSE(outcome.good);
   EXPECT_NE(outcome.text.find("MiB left"), std::string::npos) << outcome.text;
   EXPECT_TRUE(real_file_system().list(directory.path()).empty());
+}
+
+TEST(Checkpoint, a_disk_that_fills_up_costs_only_the_new_one) {
+  const test::TemporaryDirectory directory;
+  int failures = 0;
+  // One checkpoint needs about 320 kB: room for one, and for more and more of the second.
+  for (const int kilobytes : {350, 390, 440, 500, 560, 900}) {
+    const auto size = "size=" + std::to_string(kilobytes) + "k";
+    if (::mount("tmpfs", directory.path().c_str(), "tmpfs", 0, size.c_str()) != 0)
+      GTEST_SKIP() << "mounting a small disk needs root";
+    ScriptedFileSystem files;
+    files.set_free_bytes(std::uint64_t{1} << 40);  // the disk says it in the middle of a write
+    ASSERT_TRUE(save(files, directory.path(), 1).good) << size;
+    const auto outcome = save(files, directory.path(), 2);
+    failures += outcome.good ? 0 : 1;
+    std::vector<std::string> damaged;
+    EXPECT_EQ(load_newest(directory.path(), &damaged), outcome.good ? 2 : 1) << size;
+    EXPECT_TRUE(damaged.empty());
+    EXPECT_EQ(outcome.good, outcome.text.empty()) << outcome.text;
+    // Nothing of it stays, so the next one finds the room that there was.
+    for (const auto& name : real_file_system().list(directory.path()))
+      EXPECT_TRUE(name == "latest" || name.starts_with("step-")) << name << " " << size;
+    ::umount(directory.path().c_str());
+  }
+  EXPECT_EQ(failures, 5) << "the disk was never full";
 }
 
 TEST(Checkpoint, every_flipped_byte_is_noticed) {
