@@ -19,9 +19,9 @@ const std::vector<Command>& commands() {
        "another "
        "type, to a Hugging Face directory.",
        &run_convert},
-      {"check", "[CONFIG.toml] [--flag value ...]",
-       "Validates a configuration and prints it resolved, with rank layout and memory. Runs "
-       "nothing.",
+      {"check", "[CONFIG.toml] [--ranks N] [--slurm | --slurm-components] [--flag value ...]",
+       "Validates a configuration and prints it resolved, with rank layout and memory, or a Slurm "
+       "job script for it. Runs nothing.",
        &run_check}};
   return all;
 }

@@ -21,7 +21,7 @@ std::string part(const char* what, double mb) {
 
 }  // namespace
 
-std::vector<std::string> memory_plan(const Setup& setup) {
+MemoryPlan memory_plan(const Setup& setup) {
   constexpr double mb = 1e6;
   const auto& options = setup.configuration;
   const double elements = static_cast<double>(setup.catalogue->total_elements());
@@ -48,13 +48,16 @@ std::vector<std::string> memory_plan(const Setup& setup) {
   const double engine = image + flat + (setup.model.tie_word_embeddings ? rows : 0);
   const double cache = static_cast<double>(options.rollout.kv_cache_bytes) / mb;
   return {
-      line_of("buffer", slots + ring, part("images", slots) + ", " + part("deltas at most", ring)),
-      line_of("trainer", training + publishing + saving,
-              part("weights, gradients, optimiser", training) + ", " +
-                  part("publishing", publishing) +
-                  (copies ? ", " + part("checkpoint in the background", saving) : "")),
-      line_of("rollout", engine + cache,
-              part("weights", engine) + ", " + part("key-value cache at most", cache))};
+      {slots + ring, part("images", slots) + ", " + part("deltas at most", ring)},
+      {training + publishing + saving,
+       part("weights, gradients, optimiser", training) + ", " + part("publishing", publishing) +
+           (copies ? ", " + part("checkpoint in the background", saving) : "")},
+      {engine + cache, part("weights", engine) + ", " + part("key-value cache at most", cache)}};
+}
+
+std::vector<std::string> MemoryPlan::lines() const {
+  return {line_of("buffer", buffer.mb, buffer.parts), line_of("trainer", trainer.mb, trainer.parts),
+          line_of("rollout", rollout.mb, rollout.parts)};
 }
 
 }  // namespace physarum::app

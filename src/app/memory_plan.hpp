@@ -7,9 +7,20 @@
 
 namespace physarum::app {
 
-/// One line per kind of rank: what it will hold, in MB, by the sizes of the model and the options.
-/// Counted: weights in all forms, gradients, optimiser state, the weight store, key-value cache.
+/// What one kind of rank will hold, by the sizes of the model and the options. Counted: weights in
+/// all forms, gradients, optimiser state, the weight store, key-value cache, checkpoints under way.
 /// Not counted: activations, libraries.
-[[nodiscard]] std::vector<std::string> memory_plan(const Setup& setup);
+struct RankMemory {
+  double mb = 0;
+  std::string parts;  ///< what it is made of
+};
+
+struct MemoryPlan {
+  RankMemory buffer, trainer, rollout;
+  /// One line per kind of rank.
+  [[nodiscard]] std::vector<std::string> lines() const;
+};
+
+[[nodiscard]] MemoryPlan memory_plan(const Setup& setup);
 
 }  // namespace physarum::app

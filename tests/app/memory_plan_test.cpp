@@ -14,7 +14,7 @@ std::vector<std::string> plan_for(int ranks, const std::vector<std::string>& mor
       "--kv-cache-bytes", "1000000"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   const parallel::Communicator alone;
-  return memory_plan(load_setup("check", arguments, Needs::circle, alone, ranks));
+  return memory_plan(load_setup("check", arguments, Needs::circle, alone, ranks)).lines();
 }
 
 TEST(MemoryPlan, names_every_kind_of_rank) {
@@ -28,6 +28,7 @@ TEST(MemoryPlan, names_every_kind_of_rank) {
 TEST(MemoryPlan, follows_the_options_that_cost_memory) {
   EXPECT_NE(plan_for(4)[0], plan_for(4, {"--update-weight-delta-ring", "8"})[0]);
   EXPECT_NE(plan_for(4)[0], plan_for(4, {"--update-weight-transfer-type", "f32"})[0]);
+  EXPECT_NE(plan_for(4)[1], plan_for(4, {"--async-save"})[1]);
   EXPECT_NE(plan_for(4)[2], plan_for(4, {"--kv-cache-bytes", "2000000"})[2]);
 }
 
