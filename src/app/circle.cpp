@@ -52,7 +52,6 @@ void Circle::publish_alone(std::span<const float> initial) {
 }
 
 void Circle::run() {
-  if (task_.trains && !setup_.checkpoints().empty()) parallel::catch_stop_signals();
   std::optional<parallel::ProgressHook> hook;
   if (buffer_ && trainer_) {
     hook.emplace([this] {

@@ -115,11 +115,6 @@ std::string any_damage(const std::string& mine, const parallel::Communicator& wo
 
 }  // namespace
 
-bool goes_on(const Setup& setup) {
-  return setup.command == "train" &&
-         (!setup.configuration.checkpoint.load.empty() || !candidates(setup).empty());
-}
-
 void load_checkpoint(Setup& setup, const parallel::Communicator& world) {
   std::vector<std::int64_t> steps;
   std::vector<std::string> damage;

@@ -6,10 +6,6 @@
 
 namespace physarum::app {
 
-/// Does this training run go on from a checkpoint? Looks at the disk; the answer may change with
-/// what other jobs do, until the directory is locked.
-[[nodiscard]] bool goes_on(const Setup& setup);
-
 /// Collective over `world`; the directory is locked. If the run goes on from a checkpoint: finds
 /// the newest that verifies, checks that it is this model's and that its configuration agrees, and
 /// reads this rank's part into `setup.resume` and `setup.initial`. Damaged ones are named and

@@ -68,8 +68,23 @@ buffer::BufferState Saver::snapshot(std::int64_t step, const std::function<bool(
   }
 }
 
+bool Saver::is_there(std::int64_t step) {
+  finish();  // it may be under way
+  std::uint8_t there = 0;
+  if (trainers_.rank() == 0) {
+    const auto path = setup_.checkpoints() / storage::checkpoint_name(step);
+    there = storage::real_file_system().exists(path) ? 1 : 0;
+    if (there != 0) {
+      last_step_ = step;
+      client_.report_notice({false, "checkpoint " + path.string() + " is there already"});
+    }
+  }
+  return trainers_.all_reduce_value<std::uint8_t>(there, parallel::Op::max) != 0;
+}
+
 void Saver::save(std::int64_t step, const std::function<bool()>& while_waiting) {
   const parallel::Phase phase("save");
+  if (is_there(step)) return;
   const auto& options = setup_.configuration.checkpoint;
   buffer::BufferState state;
   if (trainers_.rank() == 0) state = snapshot(step, while_waiting);

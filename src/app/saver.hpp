@@ -24,9 +24,11 @@ class Saver {
 
   /// Is a checkpoint due when `step` steps are finished?
   [[nodiscard]] bool due(std::int64_t step) const;
-  /// Collective over the trainers, between two steps. `while_waiting` is one turn of what else this
-  /// rank does. Returns when the checkpoint is complete or has failed; with --async-save as soon
-  /// as everything is copied. Throws DeadlineExceeded if the buffer does not answer.
+  /// Collective over the trainers, between two steps. A checkpoint of this step that is there
+  /// already holds the same state and is left alone: it must not be replaced by a try.
+  /// `while_waiting` is one turn of what else this rank does. Returns when the checkpoint is
+  /// complete or has failed; with --async-save as soon as everything is copied. Throws
+  /// DeadlineExceeded if the buffer does not answer.
   void save(std::int64_t step, const std::function<bool()>& while_waiting);
   /// Tells of background saves that have ended.
   void look();
@@ -39,6 +41,7 @@ class Saver {
   [[nodiscard]] std::int64_t last_step() const { return last_step_; }
 
  private:
+  [[nodiscard]] bool is_there(std::int64_t step);
   [[nodiscard]] buffer::BufferState snapshot(std::int64_t step,
                                              const std::function<bool()>& while_waiting);
   const Setup& setup_;

@@ -9,10 +9,8 @@
 
 #include "physarum/sample/prompt_file.hpp"
 
-#include "physarum/model/hf_directory.hpp"
 #include "physarum/model/parameter_layout.hpp"
 
-#include "resume.hpp"
 #include "run_directory.hpp"
 
 namespace physarum::app {
@@ -107,17 +105,6 @@ Setup read_all(const std::string& command, const std::vector<std::string>& argum
   return setup;
 }
 
-std::unique_ptr<model::ParameterStore> load_initial_weights(const Setup& setup) {
-  auto store = std::make_unique<model::ParameterStore>(setup.model, model::Gradients::none);
-  const auto& run = setup.configuration.run;
-  if (run.initialise == Initialise::random) {
-    model::initialise(setup.model, static_cast<std::uint64_t>(run.seed), store->values());
-  } else {
-    model::load_weights(run.hf_checkpoint, setup.model, store->values());
-  }
-  return store;
-}
-
 }  // namespace
 
 std::filesystem::path Setup::checkpoints() const {
@@ -129,13 +116,6 @@ Setup load_setup(const std::string& command, const std::vector<std::string>& arg
   std::optional<Setup> setup;
   parallel::together(world, [&] {
     setup.emplace(read_all(command, arguments, needs, ranks > 0 ? ranks : world.size()));
-  });
-  const bool holds =
-      needs == Needs::circle ? setup->plan.is_trainer(world.rank()) : world.rank() == 0;
-  parallel::together(world, [&] {
-    // A checkpoint brings weights of its own.
-    if (holds && command != "check" && !goes_on(*setup))
-      setup->initial = load_initial_weights(*setup);
   });
   return std::move(*setup);
 }

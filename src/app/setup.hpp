@@ -76,7 +76,8 @@ enum class Needs {
 };
 
 /// Collective over `world`. Reads and checks everything that the user gave; all ranks throw the
-/// same UserError together. Writes nothing. `ranks`: plan for so many instead of the world's.
+/// same UserError together. Writes nothing; start_run() reads the weights. `ranks`: plan for so
+/// many instead of the world's.
 [[nodiscard]] Setup load_setup(const std::string& command,
                                const std::vector<std::string>& arguments, Needs needs,
                                const parallel::Communicator& world, int ranks = 0);

@@ -15,6 +15,8 @@
 #include "physarum/storage/checkpoint.hpp"
 #include "physarum/storage/checkpoint_writer.hpp"
 
+#include "physarum/model/hf_directory.hpp"
+
 #include "resume.hpp"
 #include "run_directory.hpp"
 
@@ -127,6 +129,26 @@ std::string make_directory(Setup& setup) {
   return told;
 }
 
+std::unique_ptr<model::ParameterStore> load_initial_weights(const Setup& setup) {
+  auto store = std::make_unique<model::ParameterStore>(setup.model, model::Gradients::none);
+  const auto& run = setup.configuration.run;
+  if (run.initialise == Initialise::random) {
+    model::initialise(setup.model, static_cast<std::uint64_t>(run.seed), store->values());
+  } else {
+    model::load_weights(run.hf_checkpoint, setup.model, store->values());
+  }
+  return store;
+}
+
+/// A new run's, on the ranks that hold them; a checkpoint has brought its own.
+void load_first_weights(Setup& setup, const parallel::Communicator& world) {
+  const bool trains = setup.command == "train";
+  const bool holds = trains ? setup.plan.is_trainer(world.rank()) : world.rank() == 0;
+  parallel::together(world, [&] {
+    if (holds && !setup.resume) setup.initial = load_initial_weights(setup);
+  });
+}
+
 std::vector<std::string> all_hosts(const parallel::Communicator& world) {
   std::array<char, 256> name{};
   if (::gethostname(name.data(), name.size() - 1) != 0) name = {"unknown"};
@@ -144,6 +166,7 @@ void start_run(Setup& setup, const parallel::Communicator& world) {
     if (world.rank() == 0) lock_what_is_there(setup);
   });
   if (setup.command == "train") load_checkpoint(setup, world);
+  load_first_weights(setup, world);
   std::string told;
   parallel::together(world, [&] {
     if (world.rank() == 0) told = make_directory(setup);

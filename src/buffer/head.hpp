@@ -54,7 +54,7 @@ class Head {
   bool over_ = false;
   double last_message_s_ = 0;
   std::optional<std::int64_t> snapshot_step_;  ///< of the checkpoint that is being asked for
-  double trigger_looked_s_ = 0;
+  double trigger_looked_s_ = -1;               ///< looks at once
 };
 
 }  // namespace physarum::buffer

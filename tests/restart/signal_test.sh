@@ -51,6 +51,15 @@ start 4 "${run[@]}" --run-name "$name" --mode one_step_async --async-save
 kill -TERM "$launch_pid"
 stopped
 
+# A file asks for a checkpoint; the one of this very step is there already and is left alone.
+touch "$work/now"
+name=rank1
+before=$(stat -c %i "$work/runs/$name/checkpoints/step-$(key "$work/runs/$name/summary.json" steps)")
+launch 4 "${run[@]}" --run-name "$name" --resume --save-trigger-sentinel "$work/now" >"$work/again.out" 2>&1 || fail "$name: $(tail -n 3 "$work/again.out")"
+checks=$((checks + 2))
+grep -q "is there already" "$work/again.out" || fail "$name: the checkpoint that is there was written again"
+[ ! -e "$work/now" ] && ls -i "$work/runs/$name/checkpoints" | grep -q "^ *$before step-" || fail "$name: the checkpoint was replaced"
+
 # A rank that hangs keeps the checkpoint from being made: only a second signal ends the run.
 name=twice
 start 4 "${run[@]}" --run-name "$name"
