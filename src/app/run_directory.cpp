@@ -1,13 +1,13 @@
 #include "run_directory.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <chrono>
 
 #include <unistd.h>
 
 #include "physarum/base/error.hpp"
+#include "physarum/base/host.hpp"
 
 #include "physarum/storage/commit.hpp"
 #include "physarum/storage/file_system.hpp"
@@ -90,10 +90,8 @@ std::optional<std::filesystem::path> prepare_run_directory(const std::filesystem
 }
 
 std::string new_run_id() {
-  std::array<char, 256> host{};
-  if (::gethostname(host.data(), host.size() - 1) != 0) host = {"unknown"};
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::string(host.data()) + "-" + std::to_string(::getpid()) + "-" +
+  return base::host_name() + "-" + std::to_string(::getpid()) + "-" +
          std::to_string(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
 }
 

@@ -1,13 +1,12 @@
 #include "start_run.hpp"
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include <nlohmann/json.hpp>
-#include <unistd.h>
 
 #include "physarum/base/error.hpp"
+#include "physarum/base/host.hpp"
 #include "physarum/base/logging.hpp"
 
 #include "physarum/parallel/agree.hpp"
@@ -150,9 +149,7 @@ void load_first_weights(Setup& setup, const parallel::Communicator& world) {
 }
 
 std::vector<std::string> all_hosts(const parallel::Communicator& world) {
-  std::array<char, 256> name{};
-  if (::gethostname(name.data(), name.size() - 1) != 0) name = {"unknown"};
-  const std::string mine = name.data();
+  const std::string mine = base::host_name();
   std::set<std::string> hosts;
   for (const auto& bytes : world.all_gather_bytes(std::as_bytes(std::span(mine))))
     hosts.emplace(reinterpret_cast<const char*>(bytes.data()), bytes.size());

@@ -14,6 +14,7 @@ namespace physarum::storage {
 namespace {
 
 constexpr std::string_view step_prefix = "step-";
+constexpr std::uint64_t ahead_bytes = 32 << 20;
 constexpr std::uint64_t most_manifest_bytes = 256 << 20;
 
 std::string read_manifest(FileSystem& files, const std::filesystem::path& path) {
@@ -67,12 +68,12 @@ std::vector<std::int64_t> list_checkpoints(FileSystem& files,
 }
 
 CheckpointReader::CheckpointReader(FileSystem& files, std::filesystem::path step_directory)
-    : files_(files), path_(step_directory / checkpoint_file_name) {
+    : path_(step_directory / checkpoint_file_name) {
   const auto manifest_path = step_directory / manifest_file_name;
   manifest_ =
       CheckpointManifest::from_text(read_manifest(files, manifest_path), manifest_path.string());
-  const auto ranges = open_checked(files, path_, manifest_.file_bytes);
-  verify_rest(*ranges);
+  ranges_ = open_checked(files, path_, manifest_.file_bytes);
+  verify_rest();
   // HDF5 sees only what its writer wrote.
   file_ = File::open_read(path_, checkpoint_format());
 }
@@ -83,10 +84,10 @@ const BulkPlace* CheckpointReader::find(std::string_view name) const {
   return found == manifest_.bulk.end() ? nullptr : &*found;
 }
 
-void CheckpointReader::verify_rest(RangeFile& ranges) const {
+void CheckpointReader::verify_rest() const {
   std::string found;
   try {
-    found = digest_rest(ranges, manifest_.bulk, manifest_.file_bytes);
+    found = digest_rest(*ranges_, manifest_.bulk, manifest_.file_bytes);
   } catch (const base::WorldError& error) {
     throw DamagedCheckpoint(std::string("it cannot be read: ") + error.what(), path_.string());
   }
@@ -109,10 +110,11 @@ void CheckpointReader::read_raw(std::string_view name, Element element, const Ex
   base::expects(place->dataset.bytes() == values.size(), "memory has the dataset's size");
   std::vector<DigestSum> sums(static_cast<std::size_t>(idle_threads()));
   try {
-    const auto ranges = files_.open_ranges(path_, RangeAccess::read);
     for_pieces(cut({values.size()}), idle_threads(), [&](const Piece& piece, int thread) {
       const auto bytes = values.subspan(piece.begin, piece.bytes);
-      ranges->read_at(place->offset + piece.begin, bytes);
+      // Far enough ahead for the disk, and on into the next dataset.
+      ranges_->expect(place->offset + piece.begin + ahead_bytes, piece.bytes);
+      ranges_->read_at(place->offset + piece.begin, bytes);
       sums[static_cast<std::size_t>(thread)].add(digest_blocks({piece.begin, bytes}));
     });
   } catch (const base::WorldError& error) {
@@ -123,7 +125,7 @@ void CheckpointReader::read_raw(std::string_view name, Element element, const Ex
     throw DamagedCheckpoint("the data does not have its digest", where);
 }
 
-void CheckpointReader::verify_place(RangeFile& ranges, const BulkPlace& place) const {
+void CheckpointReader::verify_place(const BulkPlace& place) const {
   const std::string where = path_.string() + ":" + place.dataset.name;
   StreamDigest digest;
   base::Bytes piece;
@@ -131,7 +133,8 @@ void CheckpointReader::verify_place(RangeFile& ranges, const BulkPlace& place) c
     const std::uint64_t bytes = place.dataset.bytes();
     for (std::uint64_t at = 0; at < bytes; at += piece.size()) {
       piece.resize(std::min(piece_bytes, bytes - at));
-      ranges.read_at(place.offset + at, piece);
+      ranges_->expect(place.offset + at + ahead_bytes, piece.size());
+      ranges_->read_at(place.offset + at, piece);
       digest.add(piece);
     }
   } catch (const base::WorldError& error) {
@@ -142,8 +145,7 @@ void CheckpointReader::verify_place(RangeFile& ranges, const BulkPlace& place) c
 }
 
 void CheckpointReader::verify() const {
-  const auto ranges = open_checked(files_, path_, manifest_.file_bytes);
-  for (const auto& place : manifest_.bulk) verify_place(*ranges, place);
+  for (const auto& place : manifest_.bulk) verify_place(place);
 }
 
 }  // namespace physarum::storage

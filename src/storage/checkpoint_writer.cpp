@@ -1,10 +1,8 @@
 #include "physarum/storage/checkpoint_writer.hpp"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstring>
-#include <ctime>
 #include <thread>
 #include <utility>
 
@@ -14,11 +12,10 @@
 #include "physarum/base/bytes.hpp"
 #include "physarum/base/contracts.hpp"
 #include "physarum/base/deadline.hpp"
+#include "physarum/base/host.hpp"
 #include "physarum/base/logging.hpp"
 
 #include "physarum/parallel/wait.hpp"
-
-#include "physarum/storage/commit.hpp"
 
 #include "checkpoint_names.hpp"
 #include "pieces_of_work.hpp"
@@ -27,20 +24,6 @@
 namespace physarum::storage {
 
 namespace {
-
-std::string utc_now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  ::gmtime_r(&now, &parts);
-  std::array<char, 32> text{};
-  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text.data();
-}
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
-}
 
 /// A background writer yields to the training on the same core.
 void step_back() noexcept { (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), 10); }
@@ -70,32 +53,6 @@ struct Start {
 };
 
 }  // namespace
-
-std::vector<BulkShare> split_evenly(std::span<const BulkDataset> datasets,
-                                    std::span<const std::span<const std::byte>> whole, int rank,
-                                    int ranks) {
-  base::expects(datasets.size() == whole.size() && rank >= 0 && rank < ranks,
-                "memory for every dataset");
-  std::uint64_t total = 0;
-  for (const auto& bytes : whole) total += bytes.size();
-  const auto bound = [&](int r) {
-    return total / static_cast<std::uint64_t>(ranks) * static_cast<std::uint64_t>(r);
-  };
-  const std::uint64_t first = bound(rank), last = rank + 1 == ranks ? total : bound(rank + 1);
-  std::vector<BulkShare> shares;
-  std::uint64_t at = 0;  // of the dataset, in all bytes one after another
-  for (std::size_t i = 0; i < whole.size(); ++i) {
-    const std::uint64_t size = whole[i].size();
-    const auto within = [&](std::uint64_t place) {
-      if (place <= at) return std::uint64_t{0};
-      return place >= at + size ? size : (place - at) / share_alignment * share_alignment;
-    };
-    const std::uint64_t begin = within(first), end = within(last);
-    if (begin < end) shares.push_back({i, begin, whole[i].subspan(begin, end - begin)});
-    at += size;
-  }
-  return shares;
-}
 
 struct CheckpointWriter::Impl {
   Impl(FileSystem& its_files, WriterOptions its_options, const parallel::Communicator& its_writers)
@@ -141,7 +98,10 @@ void CheckpointWriter::Impl::lay_out(const CheckpointContent& content,
                                      const std::filesystem::path& attempt,
                                      std::vector<std::uint64_t>& offsets) {
   static const parallel::Communicator alone;
-  auto file = File::create(attempt / checkpoint_file_name, alone, checkpoint_format());
+  // Together, and not between the weights: they are read first, and whole.
+  constexpr std::uint64_t metadata_block_bytes = 1 << 20;
+  auto file = File::create(attempt / checkpoint_file_name, alone, checkpoint_format(),
+                           metadata_block_bytes);
   try {
     file.set_attribute("", "step", content.step);
     file.set_attribute("", "weight_version", content.weight_version);
@@ -162,9 +122,9 @@ Start CheckpointWriter::Impl::start(const CheckpointContent& content) {
   Start begun;
   std::filesystem::path attempt;
   try {
-    attempt = options.directory /
-              (std::string(attempt_prefix) + std::to_string(content.step) + "-" + host_name() +
-               "-" + std::to_string(::getpid()) + "-" + std::to_string(attempts++));
+    attempt = options.directory / (std::string(attempt_prefix) + std::to_string(content.step) +
+                                   "-" + base::host_name() + "-" + std::to_string(::getpid()) +
+                                   "-" + std::to_string(attempts++));
     files.make_directories(attempt);
     require_room(content);
     lay_out(content, attempt, begun.offsets);
@@ -280,7 +240,7 @@ void CheckpointWriter::begin(const CheckpointContent& content, SaveMode mode) {
               .manifest = {.step = content.step,
                            .weight_version = content.weight_version,
                            .program_version = content.program_version,
-                           .written = utc_now(),
+                           .written = base::utc_now(),
                            .hosts = content.hosts,
                            .file_bytes = 0,
                            .rest_digest = {},
@@ -308,15 +268,6 @@ void CheckpointWriter::wait() {
 std::vector<SaveOutcome> CheckpointWriter::take_outcomes() {
   if (impl_->pending && !impl_->running) impl_->join();
   return std::exchange(impl_->outcomes, {});
-}
-
-void clean_checkpoints(FileSystem& files, const std::filesystem::path& directory) {
-  for (const auto& name : files.list(directory)) {
-    if (name.starts_with(attempt_prefix) || name.starts_with(trash_prefix) || is_temporary(name)) {
-      base::log_info("removing what an interrupted save left: " + (directory / name).string());
-      files.remove_tree(directory / name);
-    }
-  }
 }
 
 }  // namespace physarum::storage

@@ -5,12 +5,12 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 
 #include <fcntl.h>
 #include <unistd.h>
 
 #include "physarum/base/error.hpp"
+#include "physarum/base/host.hpp"
 #include "physarum/base/logging.hpp"
 
 #include "physarum/storage/file_system.hpp"
@@ -21,28 +21,14 @@ namespace {
 
 constexpr const char* lock_file_name = ".lock";
 
-std::string host_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown host";
-}
-
 std::string job_name() {
   const char* job = std::getenv("SLURM_JOB_ID");
   return job == nullptr ? "none" : job;
 }
 
-std::string utc_now() {
-  const std::time_t now = std::time(nullptr);
-  std::tm parts{};
-  ::gmtime_r(&now, &parts);
-  std::array<char, 32> text{};
-  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text.data();
-}
-
 std::string holder_text() {
-  return "host " + host_name() + ", process " + std::to_string(::getpid()) + ", job " + job_name() +
-         ", since " + utc_now();
+  return "host " + base::host_name() + ", process " + std::to_string(::getpid()) + ", job " +
+         job_name() + ", since " + base::utc_now();
 }
 
 std::string content_of(int descriptor) {
@@ -63,7 +49,7 @@ std::string content_of(int descriptor) {
 bool may_still_live(const std::string& holder) {
   if (holder.empty()) return false;
   if (job_name() != "none" && holder.find("job " + job_name() + ",") != holder.npos) return false;
-  const std::string mine = "host " + host_name() + ", process ";
+  const std::string mine = "host " + base::host_name() + ", process ";
   if (!holder.starts_with(mine)) return true;
   const auto process = static_cast<pid_t>(std::atol(holder.c_str() + mine.size()));
   return process > 0 && (::kill(process, 0) == 0 || errno == EPERM);

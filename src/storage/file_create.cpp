@@ -30,10 +30,15 @@ void require_writable(const std::filesystem::path& path) {
 constexpr std::uint64_t aligned_from_bytes = 64 << 10;
 constexpr std::uint64_t alignment_bytes = 4096;
 
-PropertiesHandle access_properties(const parallel::Communicator& comm) {
+PropertiesHandle access_properties(const parallel::Communicator& comm,
+                                   std::uint64_t metadata_block_bytes) {
   auto properties = make_properties(H5P_FILE_ACCESS);
   check_status(H5Pset_alignment(properties.get(), aligned_from_bytes, alignment_bytes),
                "H5Pset_alignment", "access");
+  if (metadata_block_bytes > 0) {
+    check_status(H5Pset_meta_block_size(properties.get(), metadata_block_bytes),
+                 "H5Pset_meta_block_size", "access");
+  }
   if (comm.size() == 1) {
     // Locks are best effort: some parallel file systems have none.
     check_status(H5Pset_file_locking(properties.get(), 1, 1), "H5Pset_file_locking", "access");
@@ -85,7 +90,7 @@ void File::Impl::refuse(std::string_view object, std::string_view what,
 }
 
 File File::create(const std::filesystem::path& path, const parallel::Communicator& comm,
-                  const Format& format) {
+                  const Format& format, std::uint64_t metadata_block_bytes) {
   start_hdf5();
   auto impl = std::make_unique<Impl>();
   impl->path = path;
@@ -96,7 +101,7 @@ File File::create(const std::filesystem::path& path, const parallel::Communicato
     if (comm.rank() == 0) require_writable(path);
   });
   impl->write_together([&] {
-    const auto access = access_properties(comm);
+    const auto access = access_properties(comm, metadata_block_bytes);
     impl->handle =
         FileHandle(check_id(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()),
                             "H5Fcreate", path.string()));

@@ -53,6 +53,11 @@ class RealRanges final : public RangeFile {
     }
   }
 
+  void expect(std::uint64_t offset, std::uint64_t bytes) override {
+    (void)::posix_fadvise(file_.get(), static_cast<off_t>(offset), static_cast<off_t>(bytes),
+                          POSIX_FADV_WILLNEED);
+  }
+
   void sync() override {
     if (::fsync(file_.get()) != 0) fail("fsync", errno);
   }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -91,12 +92,12 @@ class CheckpointReader {
   void verify() const;
 
  private:
-  void verify_rest(RangeFile& ranges) const;
-  void verify_place(RangeFile& ranges, const BulkPlace& place) const;
+  void verify_rest() const;
+  void verify_place(const BulkPlace& place) const;
   void read_raw(std::string_view name, Element element, const Extent& extent,
                 std::span<std::byte> values) const;
-  FileSystem& files_;
   std::filesystem::path path_;  ///< of the HDF5 file
+  std::unique_ptr<RangeFile> ranges_;
   CheckpointManifest manifest_;
   File file_;
 };

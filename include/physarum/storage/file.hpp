@@ -69,8 +69,11 @@ class File {
 
   /// Collective. Creates or truncates `path`. With the null communicator or one rank it is a plain
   /// serial file. Most callers want commit_file() (commit.hpp), which survives being killed.
+  /// `metadata_block_bytes`: HDF5's own data is kept together in blocks of this size (0: HDF5's
+  /// choice, 2 KiB), for files of many large datasets.
   [[nodiscard]] static File create(const std::filesystem::path& path,
-                                   const parallel::Communicator& comm, const Format& format);
+                                   const parallel::Communicator& comm, const Format& format,
+                                   std::uint64_t metadata_block_bytes = 0);
   /// This rank alone. Throws UserError if the file is missing, empty, cut off, no HDF5, of another
   /// format or newer than `format.version`.
   [[nodiscard]] static File open_read(const std::filesystem::path& path, const Format& format);
