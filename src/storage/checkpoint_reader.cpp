@@ -6,6 +6,7 @@
 #include "physarum/storage/checkpoint.hpp"
 
 #include "digest.hpp"
+#include "file_impl.hpp"
 #include "pieces_of_work.hpp"
 #include "rest_digest.hpp"
 
@@ -75,7 +76,7 @@ CheckpointReader::CheckpointReader(FileSystem& files, std::filesystem::path step
   ranges_ = open_checked(files, path_, manifest_.file_bytes);
   verify_rest();
   // HDF5 sees only what its writer wrote.
-  file_ = File::open_read(path_, checkpoint_format());
+  file_ = open_verified(path_, checkpoint_format());
 }
 
 const BulkPlace* CheckpointReader::find(std::string_view name) const {

@@ -54,6 +54,10 @@ struct File::Impl {
 /// The file behind a reader, without a rehearsal in a child (rehearsal.hpp).
 [[nodiscard]] std::unique_ptr<File::Impl> open_unrehearsed(const std::filesystem::path& path);
 
+/// A file whose bytes are known to be what its writer wrote: no rehearsal. (The child would also
+/// make every page of this process's memory copy-on-write, which costs more than the reading.)
+[[nodiscard]] File open_verified(const std::filesystem::path& path, const Format& format);
+
 /// Does every part of the path exist, by links inside the file?
 [[nodiscard]] bool has_object(hid_t file, std::string_view name);
 

@@ -73,6 +73,12 @@ std::unique_ptr<File::Impl> open_unrehearsed(const std::filesystem::path& path) 
   return impl;
 }
 
+File open_verified(const std::filesystem::path& path, const Format& format) {
+  File file(open_unrehearsed(path));
+  require_format(file, format);
+  return file;
+}
+
 File File::open_any(const std::filesystem::path& path) {
   File::Impl candidate;
   candidate.path = path;
