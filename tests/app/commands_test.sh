@@ -63,10 +63,10 @@ checks=$((checks + 1))
 [ "$(key "$work/runs/eval2/summary.json" eval/arithmetic)" = "$(key "$work/runs/eval4/summary.json" eval/arithmetic)" ] || fail "evaluations differ"
 # check --slurm: a script that the shell reads, with what the configuration needs.
 for form in --slurm --slurm-components; do
-  "${PHYSARUM_PROGRAM:-build/bin/physarum}" check inputs/quickstart.toml --ranks 6 $form --lr 1e-5 >"$work/job.sbatch" </dev/null || fail "check $form"
+  "${PHYSARUM_PROGRAM:-build/bin/physarum}" check inputs/quickstart_sft.toml --ranks 6 $form --lr 1e-5 >"$work/job.sbatch" </dev/null || fail "check $form"
   checks=$((checks + 1))
   bash -n "$work/job.sbatch" || fail "check $form: no script"
-  expect "check $form" "^train_job inputs/quickstart.toml --lr 1e-5 " "$work/job.sbatch"
+  expect "check $form" "^train_job inputs/quickstart_sft.toml --lr 1e-5 " "$work/job.sbatch"
   expect "check $form" "^#SBATCH --signal=B:USR1@" "$work/job.sbatch"
 done
 expect "check --slurm-components" "^#SBATCH --ntasks=3 " "$work/job.sbatch"
