@@ -1,8 +1,4 @@
-#include <algorithm>
 #include <cstdio>
-#include <optional>
-
-#include "physarum/base/error.hpp"
 
 #include "physarum/parallel/agree.hpp"
 

@@ -162,10 +162,7 @@ Inspection inspect_samples(const Path& directory, Verify verify) {
 Inspection inspect(const Path& path, Verify verify) {
   auto& files = storage::real_file_system();
   if (!std::filesystem::is_directory(path)) return inspect_file(path, verify);
-  if (files.exists(path / storage::manifest_file_name) ||
-      files.exists(path / storage::checkpoint_file_name)) {
-    return inspect_checkpoint(path, verify);
-  }
+  if (storage::is_checkpoint(files, path)) return inspect_checkpoint(path, verify);
   if (!storage::list_checkpoints(files, path).empty()) return inspect_checkpoints(path, verify);
   Inspection all;
   if (!storage::list_checkpoints(files, path / "checkpoints").empty())

@@ -3,12 +3,11 @@
 #include <cstdio>
 
 #include "physarum/base/error.hpp"
+#include "physarum/base/joined.hpp"
 
 #include "physarum/storage/checkpoint.hpp"
 
 #include "physarum/buffer/buffer_state.hpp"
-
-#include "checkpoint_content.hpp"
 
 namespace physarum::app {
 
@@ -17,12 +16,6 @@ namespace {
 std::string megabytes(std::uint64_t bytes) {
   char text[32];
   std::snprintf(text, sizeof text, "%.1f MB", static_cast<double>(bytes) / 1e6);
-  return text;
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const auto& word : words) text += (text.empty() ? "" : ", ") + word;
   return text;
 }
 
@@ -72,7 +65,7 @@ Inspection inspect_checkpoint(const std::filesystem::path& directory, Verify ver
     lines.push_back("steps: " + std::to_string(manifest.step));
     lines.push_back("weight version: " + std::to_string(manifest.weight_version));
     lines.push_back("written: " + manifest.written + " by physarum " + manifest.program_version +
-                    " on " + joined(manifest.hosts));
+                    " on " + base::joined(manifest.hosts, ", "));
     lines.push_back("run: " + file.string_attribute("", "run_name") + ", seed " +
                     std::to_string(file.integer_attribute("", "seed")) + ", " +
                     file.string_attribute("", "layout"));

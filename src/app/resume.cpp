@@ -28,18 +28,12 @@ std::vector<Path> checkpoints_in(const Path& directory) {
   return paths;
 }
 
-bool is_checkpoint(const Path& path) {
-  auto& files = storage::real_file_system();
-  return files.exists(path / storage::manifest_file_name) ||
-         files.exists(path / storage::checkpoint_file_name);
-}
-
 std::vector<Path> checkpoints_to_load(const std::string& load) {
   if (!storage::real_file_system().exists(load)) {
     throw UserError("there is no such directory", "--load " + load,
                     "check the path; --resume begins anew if there is no checkpoint yet");
   }
-  if (is_checkpoint(load)) return {load};
+  if (storage::is_checkpoint(storage::real_file_system(), load)) return {load};
   auto paths = checkpoints_in(load);
   if (!paths.empty()) return paths;
   throw UserError("the directory holds no checkpoint", "--load " + load,

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "physarum/base/error.hpp"
+#include "physarum/base/joined.hpp"
 
 #include "checkpoint_content.hpp"
 
@@ -32,12 +33,6 @@ bool may_differ(const std::string& key, const Configuration& now) {
   if (holds(fixed_keys, key)) return false;
   if (holds(changeable_keys(), key) || holds(now.checkpoint.allow_changed, key)) return true;
   return (key == "num_rollout" || key == "num_epoch") && !schedule_follows_length(now);
-}
-
-std::string joined(const std::vector<std::string>& parts) {
-  std::string text;
-  for (const auto& part : parts) text += (text.empty() ? "" : "; ") + part;
-  return text;
 }
 
 std::vector<std::string> model_differences(const std::string& saved, const std::string& now) {
@@ -99,14 +94,14 @@ void require_same_run(const Setup& setup, const storage::CheckpointReader& check
   const std::string where = checkpoint.path().string();
   const auto model = model_differences(file.read_text("model"), setup.model.to_json());
   if (!model.empty()) {
-    throw UserError("it is a checkpoint of another model (" + joined(model) + ")", where,
-                    "give its model by --hf-checkpoint, or load another checkpoint");
+    throw UserError("it is a checkpoint of another model (" + base::joined(model, "; ") + ")",
+                    where, "give its model by --hf-checkpoint, or load another checkpoint");
   }
+  Configuration any;
+  base::OptionTable table;
+  declare_options(table, any);
+  const auto& all = table.options();
   for (const auto& key : setup.configuration.checkpoint.allow_changed) {
-    Configuration any;
-    base::OptionTable table;
-    declare_options(table, any);
-    const auto& all = table.options();
     const bool known = std::ranges::any_of(all, [&](const auto& o) { return o.key() == key; });
     if (known && !holds(fixed_keys, key)) continue;
     throw UserError(known ? "'" + key + "' cannot be changed in a run that goes on"
@@ -116,8 +111,8 @@ void require_same_run(const Setup& setup, const storage::CheckpointReader& check
   const auto differences = configuration_differences(file.read_text("configuration"),
                                                      where + ":configuration", setup.configuration);
   if (!differences.empty()) {
-    throw UserError("this run differs from its checkpoint: " + joined(differences), where,
-                    "give the checkpoint's values, or name the keys in --allow-changed");
+    throw UserError("this run differs from its checkpoint: " + base::joined(differences, "; "),
+                    where, "give the checkpoint's values, or name the keys in --allow-changed");
   }
   if (file.string_attribute("", "prompts") != prompt_fingerprint(*setup.prompts)) {
     throw UserError("the prompts are not those of the checkpoint", where,

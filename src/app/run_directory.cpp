@@ -42,18 +42,19 @@ bool holds_a_run(storage::FileSystem& files, const std::filesystem::path& direct
          files.exists(directory / "config.toml");
 }
 
-std::filesystem::path free_name(storage::FileSystem& files, const std::filesystem::path& taken) {
+}  // namespace
+
+std::filesystem::path run_directory(const RunOptions& options) {
+  return std::filesystem::path(options.runs_dir) / options.run_name;
+}
+
+std::filesystem::path free_name(const std::filesystem::path& taken) {
+  auto& files = storage::real_file_system();
   for (int number = 1;; ++number) {
     auto candidate = taken;
     candidate += "." + std::to_string(number);
     if (!files.exists(candidate)) return candidate;
   }
-}
-
-}  // namespace
-
-std::filesystem::path run_directory(const RunOptions& options) {
-  return std::filesystem::path(options.runs_dir) / options.run_name;
 }
 
 std::filesystem::path save_directory(const RunOptions& options) {
@@ -75,7 +76,7 @@ std::optional<std::filesystem::path> prepare_run_directory(const std::filesystem
   try {
     std::optional<std::filesystem::path> kept;
     if (holds_a_run(files, directory)) {
-      kept = free_name(files, directory);
+      kept = free_name(directory);
       files.rename(directory, *kept);
     }
     files.make_directories(directory);
@@ -118,7 +119,7 @@ void set_aside_later_outputs(const std::filesystem::path& directory, std::int64_
         evaluation ? *number > step || holds(open_evaluations, *number) : *number >= step;
     if (!later) continue;
     if (aside.empty()) {
-      aside = free_name(files, directory / "superseded" / "run");
+      aside = free_name(directory / "superseded" / "run");
       files.make_directories(aside);
     }
     files.rename(samples / name, aside / name);

@@ -25,6 +25,9 @@ namespace physarum::app {
 [[nodiscard]] std::string read_run_id(const std::filesystem::path& directory);
 void write_run_id(const std::filesystem::path& directory, const std::string& id);
 
+/// `taken`.1, .2, ...: the first that is not there.
+[[nodiscard]] std::filesystem::path free_name(const std::filesystem::path& taken);
+
 /// One rank calls it, before anything is written. Makes the run's directory; one that holds an
 /// earlier run is first renamed to NAME.1, NAME.2, ... so that nothing is lost or mixed up. Proves
 /// by a file that it can be written. Returns the new name of the earlier run. Throws UserError.

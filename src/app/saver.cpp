@@ -1,6 +1,7 @@
 #include "saver.hpp"
 
 #include <cstdio>
+#include <optional>
 #include <utility>
 
 #include "physarum/base/deadline.hpp"
@@ -14,10 +15,6 @@
 namespace physarum::app {
 
 namespace {
-
-double patience_s(const Setup& setup) {
-  return setup.configuration.buffer.distributed_timeout_minutes * 60;
-}
 
 std::string written_text(const storage::SaveOutcome& outcome) {
   char text[128];
@@ -37,7 +34,7 @@ Saver::Saver(const Setup& setup, const parallel::Communicator& trainers,
       writer_(storage::real_file_system(),
               {.directory = setup.checkpoints(),
                .keep = setup.configuration.checkpoint.keep_checkpoints,
-               .timeout_s = patience_s(setup)},
+               .timeout_s = setup.configuration.buffer.patience_s()},
               trainers) {}
 
 bool Saver::due(std::int64_t step) const {
@@ -46,26 +43,17 @@ bool Saver::due(std::int64_t step) const {
 }
 
 buffer::BufferState Saver::snapshot(std::int64_t step, const std::function<bool()>& while_waiting) {
-  const auto deadline = base::Deadline::in(patience_s(setup_));
+  const auto deadline = base::Deadline::in(setup_.configuration.buffer.patience_s());
   client_.request_snapshot(step);
-  parallel::Backoff backoff;
-  while (true) {
-    if (const auto parts = client_.try_snapshot()) {
-      std::vector<buffer::BufferState> states;
-      for (const auto& part : *parts) states.push_back(buffer::BufferState::decode(part));
-      return buffer::BufferState::merge(std::move(states));
-    }
-    const bool busy = while_waiting();
-    if (parallel::serve_hooks() || busy) {
-      backoff.reset();
-    } else {
-      backoff.pause();
-    }
-    if (deadline.expired()) {
-      parallel::throw_deadline("trainer", "the buffer's part of checkpoint " + std::to_string(step),
-                               deadline);
-    }
+  std::optional<std::vector<base::Bytes>> parts;
+  const auto come = [&] { return (parts = client_.try_snapshot()).has_value(); };
+  if (!parallel::wait_until(come, deadline, while_waiting)) {
+    parallel::throw_deadline("trainer", "the buffer's part of checkpoint " + std::to_string(step),
+                             deadline);
   }
+  std::vector<buffer::BufferState> states;
+  for (const auto& part : *parts) states.push_back(buffer::BufferState::decode(part));
+  return buffer::BufferState::merge(std::move(states));
 }
 
 bool Saver::is_there(std::int64_t step) {

@@ -83,10 +83,8 @@ void clear_the_way(const Setup& setup) {
                                          setup.resume->path.string()
                                    : "--resume goes on from it; or choose another --save");
     }
-    auto aside = directory / ("damaged-" + name);
-    for (int number = 1; files.exists(aside); ++number)
-      aside = directory / ("damaged-" + name + "." + std::to_string(number));
-    files.rename(directory / name, aside);
+    const auto aside = directory / ("damaged-" + name);
+    files.rename(directory / name, files.exists(aside) ? free_name(aside) : aside);
   }
 }
 

@@ -40,7 +40,7 @@ TrainerRole::TrainerRole(Setup& setup, parallel::Layout& layout, exchange::Trans
 }
 
 base::Deadline TrainerRole::patience() const {
-  return base::Deadline::in(setup_.configuration.buffer.distributed_timeout_minutes * 60);
+  return base::Deadline::in(setup_.configuration.buffer.patience_s());
 }
 
 void TrainerRole::open() { publish(base::WeightVersion(setup_.first_step())); }
@@ -93,29 +93,23 @@ TrainerRole::Taken TrainerRole::take(std::int64_t step, const Turn& while_waitin
   base::Stopwatch watch;
   const auto deadline = patience();
   client_.request(step);
-  parallel::Backoff backoff;
-  std::optional<exchange::Errand> errand;
-  while (true) {
-    auto batch = client_.try_take();
-    if (const auto order = client_.take_errand()) {
-      errand = order->errand;
-      if (order->form == exchange::ErrandForm::instead_of_batch) return {std::nullopt, errand};
-    }
-    if (batch) {
-      metrics_["perf/train_wait_time"] += watch.seconds();
-      return {std::move(batch), errand};
-    }
+  Taken taken;
+  const auto answered = [&] {
+    taken.batch = client_.try_take();
+    const auto order = client_.take_errand();
+    if (order) taken.errand = order->errand;
+    return taken.batch.has_value() ||
+           (order && order->form == exchange::ErrandForm::instead_of_batch);
+  };
+  const auto turn = [&] {
     saver_.look();
-    const bool busy = while_waiting();
-    if (parallel::serve_hooks() || busy) {
-      backoff.reset();
-    } else {
-      backoff.pause();
-    }
-    if (deadline.expired()) {
-      parallel::throw_deadline("trainer", "the batch of step " + std::to_string(step), deadline);
-    }
+    return while_waiting();
+  };
+  if (!parallel::wait_until(answered, deadline, turn)) {
+    parallel::throw_deadline("trainer", "the batch of step " + std::to_string(step), deadline);
   }
+  if (taken.batch) metrics_["perf/train_wait_time"] += watch.seconds();
+  return taken;
 }
 
 void TrainerRole::learn(const sample::Batch& batch) {

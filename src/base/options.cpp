@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "physarum/base/contracts.hpp"
+#include "physarum/base/joined.hpp"
 #include "physarum/base/metrics.hpp"
 
 namespace physarum::base {
@@ -63,12 +64,6 @@ std::vector<std::string> split_list(std::string_view value) {
   }
   if (!item.empty()) items.push_back(item);
   return items;
-}
-
-std::string joined(const std::vector<std::string>& words, const char* between) {
-  std::string text;
-  for (const auto& word : words) text += (text.empty() ? "" : between) + word;
-  return text;
 }
 
 /// Which of `choices` is named; throws UserError that lists them.

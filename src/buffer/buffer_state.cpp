@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "physarum/base/byte_checks.hpp"
+
 #include "physarum/sample/wire.hpp"
 
 namespace physarum::buffer {
@@ -23,22 +25,11 @@ void put_open(ByteWriter& out, const std::vector<OpenGroup>& open) {
   }
 }
 
-/// A count of records of at least `least_bytes` each.
-std::uint64_t get_count(ByteReader& in, std::size_t least_bytes) {
-  const auto count = in.get<std::uint64_t>();
-  if (count > in.remaining() / least_bytes)
-    throw base::MalformedBytes("a list is longer than its record");
-  return count;
-}
-
 std::vector<OpenGroup> get_open(ByteReader& in) {
-  std::vector<OpenGroup> open(get_count(in, least_open_bytes));
+  std::vector<OpenGroup> open(base::read_count(in, least_open_bytes));
   for (auto& one : open) {
     one.group = in.get<base::GroupId>();
-    const auto state = in.get<std::uint8_t>();
-    if (state > static_cast<std::uint8_t>(OpenGroup::State::stored))
-      throw base::MalformedBytes("a group's state is out of range");
-    one.state = static_cast<OpenGroup::State>(state);
+    one.state = base::read_enum(in, OpenGroup::State::stored);
     one.history = in.get_vector<base::LeaseId>();
   }
   return open;
@@ -62,18 +53,15 @@ base::Bytes BufferState::encode() const {
 BufferState BufferState::decode(std::span<const std::byte> bytes) {
   ByteReader in(bytes);
   BufferState state;
-  const auto purpose = in.get<std::uint8_t>();
-  if (purpose > static_cast<std::uint8_t>(sample::Purpose::supervised))
-    throw base::MalformedBytes("a purpose is out of range");
-  state.purpose = static_cast<sample::Purpose>(purpose);
+  state.purpose = base::read_enum(in, sample::Purpose::supervised);
   for (auto* number : {&state.step, &state.fresh_group, &state.next_lease})
     *number = in.get<std::int64_t>();
   state.open = get_open(in);
   state.evaluations = in.get_vector<base::WeightVersion>();
   state.counters = in.get<ServerCounters>();
   state.report = in.get_string();
-  const auto count = get_count(in, 1);
-  for (std::uint64_t i = 0; i < count; ++i) state.groups.push_back(sample::read_sample_group(in));
+  const auto count = base::read_count(in, 1);
+  for (std::size_t i = 0; i < count; ++i) state.groups.push_back(sample::read_sample_group(in));
   in.finish();
   return state;
 }

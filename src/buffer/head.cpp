@@ -197,7 +197,7 @@ bool Head::end_run() {
 }
 
 void Head::check_patience() {
-  const double limit_s = context_.settings.options.distributed_timeout_minutes * 60;
+  const double limit_s = context_.settings.options.patience_s();
   const double now = context_.clock.served_s();
   const auto silent = context_.attendance.silent_since(now - limit_s);
   const bool stalled = now - last_message_s_ > limit_s && context_.attendance.all_wait() &&

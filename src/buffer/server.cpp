@@ -197,7 +197,7 @@ void BufferServer::Impl::join_archive(const exchange::ArchiveOrder& order) {
     throw base::MalformedBytes("nothing is to be written in this run");
   exchange::send(context.transport, settings.peers.head(), exchange::ArchiveReady{order.step});
   // The head enters when it has heard so; it must hear it before this rank is busy writing.
-  const auto deadline = base::Deadline::in(settings.options.distributed_timeout_minutes * 60);
+  const auto deadline = base::Deadline::in(settings.options.patience_s());
   if (!context.transport.flush(deadline)) {
     throw base::DeadlineExceeded("buffer rank " + std::to_string(context.transport.rank().value()) +
                                  ": the head did not take a message before an archive");

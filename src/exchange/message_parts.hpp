@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "physarum/base/bytes.hpp"
+#include "physarum/base/byte_checks.hpp"
 
 #include "physarum/exchange/messages.hpp"
 
@@ -14,23 +14,10 @@ namespace physarum::exchange {
 /// More samples than any engine can hold; keeps sums of them far from overflow.
 inline constexpr std::int64_t most_samples = std::int64_t{1} << 31;
 
-inline void require(bool condition, const char* what) {
-  if (!condition) throw base::MalformedBytes(what);
-}
+using base::read_count;
+using base::read_enum;
 
-template <class E>
-[[nodiscard]] E read_enum(base::ByteReader& in, E last) {
-  const auto value = in.get<std::uint8_t>();
-  require(value <= static_cast<std::uint8_t>(last), "an enumerator is out of range");
-  return static_cast<E>(value);
-}
-
-/// A count of records of at least `least_bytes` each.
-[[nodiscard]] inline std::size_t read_count(base::ByteReader& in, std::size_t least_bytes) {
-  const auto count = in.get<std::uint64_t>();
-  require(count <= in.remaining() / least_bytes, "a list is longer than its message");
-  return static_cast<std::size_t>(count);
-}
+inline void require(bool condition, const char* what) { base::require_bytes(condition, what); }
 
 template <class T, class Read>
 [[nodiscard]] std::vector<T> read_list(base::ByteReader& in, std::size_t least_bytes,

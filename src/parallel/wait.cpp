@@ -71,11 +71,17 @@ bool serve_hooks() {
 }
 
 bool wait_until(const std::function<bool()>& ready, const base::Deadline& deadline) {
+  return wait_until(ready, deadline, [] { return false; });
+}
+
+bool wait_until(const std::function<bool()>& ready, const base::Deadline& deadline,
+                const std::function<bool()>& turn) {
   Backoff backoff;
   while (!ready()) {
     // The last look comes after the deadline: whatever is ready by then counts as in time.
     if (deadline.expired()) return ready();
-    if (serve_hooks()) {
+    const bool busy = turn();
+    if (serve_hooks() || busy) {
       backoff.reset();
     } else {
       backoff.pause();

@@ -68,6 +68,10 @@ std::vector<std::int64_t> list_checkpoints(FileSystem& files,
   return steps;
 }
 
+bool is_checkpoint(FileSystem& files, const std::filesystem::path& path) {
+  return files.exists(path / manifest_file_name) || files.exists(path / checkpoint_file_name);
+}
+
 CheckpointReader::CheckpointReader(FileSystem& files, std::filesystem::path step_directory)
     : path_(step_directory / checkpoint_file_name) {
   const auto manifest_path = step_directory / manifest_file_name;
@@ -96,6 +100,27 @@ void CheckpointReader::verify_rest() const {
     throw DamagedCheckpoint("the file does not have its digest", path_.string());
 }
 
+template <class Memory>
+void CheckpointReader::read_place(const BulkPlace& place, const Memory& memory) const {
+  const std::string where = path_.string() + ":" + place.dataset.name;
+  const std::uint64_t size = place.dataset.bytes();
+  std::vector<DigestSum> sums(static_cast<std::size_t>(idle_threads()));
+  try {
+    for_pieces(cut({size}), idle_threads(), [&](const Piece& piece, int thread) {
+      const std::span<std::byte> bytes = memory(piece, thread);
+      // Far enough ahead for the disk, and on into the next dataset.
+      ranges_->expect(place.offset + piece.begin + ahead_bytes, piece.bytes);
+      ranges_->read_at(place.offset + piece.begin, bytes);
+      sums[static_cast<std::size_t>(thread)].add(digest_blocks({piece.begin, bytes}));
+    });
+  } catch (const base::WorldError& error) {
+    throw DamagedCheckpoint(std::string("it cannot be read: ") + error.what(), where);
+  }
+  for (std::size_t i = 1; i < sums.size(); ++i) sums.front().add(sums[i]);
+  if (sums.front().text(size) != place.digest)
+    throw DamagedCheckpoint("the data does not have its digest", where);
+}
+
 void CheckpointReader::read_raw(std::string_view name, Element element, const Extent& extent,
                                 std::span<std::byte> values) const {
   const std::string where = path_.string() + ":" + std::string(name);
@@ -109,44 +134,18 @@ void CheckpointReader::read_raw(std::string_view name, Element element, const Ex
                           "load a checkpoint of this model");
   }
   base::expects(place->dataset.bytes() == values.size(), "memory has the dataset's size");
-  std::vector<DigestSum> sums(static_cast<std::size_t>(idle_threads()));
-  try {
-    for_pieces(cut({values.size()}), idle_threads(), [&](const Piece& piece, int thread) {
-      const auto bytes = values.subspan(piece.begin, piece.bytes);
-      // Far enough ahead for the disk, and on into the next dataset.
-      ranges_->expect(place->offset + piece.begin + ahead_bytes, piece.bytes);
-      ranges_->read_at(place->offset + piece.begin, bytes);
-      sums[static_cast<std::size_t>(thread)].add(digest_blocks({piece.begin, bytes}));
-    });
-  } catch (const base::WorldError& error) {
-    throw DamagedCheckpoint(std::string("it cannot be read: ") + error.what(), where);
-  }
-  for (std::size_t i = 1; i < sums.size(); ++i) sums.front().add(sums[i]);
-  if (sums.front().text(values.size()) != place->digest)
-    throw DamagedCheckpoint("the data does not have its digest", where);
-}
-
-void CheckpointReader::verify_place(const BulkPlace& place) const {
-  const std::string where = path_.string() + ":" + place.dataset.name;
-  StreamDigest digest;
-  base::Bytes piece;
-  try {
-    const std::uint64_t bytes = place.dataset.bytes();
-    for (std::uint64_t at = 0; at < bytes; at += piece.size()) {
-      piece.resize(std::min(piece_bytes, bytes - at));
-      ranges_->expect(place.offset + at + ahead_bytes, piece.size());
-      ranges_->read_at(place.offset + at, piece);
-      digest.add(piece);
-    }
-  } catch (const base::WorldError& error) {
-    throw DamagedCheckpoint(std::string("it cannot be read: ") + error.what(), where);
-  }
-  if (digest.text() != place.digest)
-    throw DamagedCheckpoint("the data does not have its digest", where);
+  read_place(*place,
+             [&](const Piece& piece, int) { return values.subspan(piece.begin, piece.bytes); });
 }
 
 void CheckpointReader::verify() const {
-  for (const auto& place : manifest_.bulk) verify_place(place);
+  std::vector<base::Bytes> memory(static_cast<std::size_t>(idle_threads()),
+                                  base::Bytes(piece_bytes));
+  for (const auto& place : manifest_.bulk) {
+    read_place(place, [&](const Piece& piece, int thread) {
+      return std::span(memory[static_cast<std::size_t>(thread)]).first(piece.bytes);
+    });
+  }
 }
 
 }  // namespace physarum::storage

@@ -51,3 +51,23 @@ resumed_steps() {
   printf 'resumed from steps'
   sed -nE 's/.*going on from .*: ([0-9]+) of .*/ \1/p' "$1"/logs/*0* | tr -d '\n'
 }
+
+# A small run that is over in a second or two; every step leaves a checkpoint.
+quick_run=(train --hf-checkpoint inputs/model-small --init random --runs-dir "$work/runs" --seed 7 --rollout-batch-size 4
+  --n-samples-per-prompt 4 --global-batch-size 8 --rollout-max-response-len 12 --lr 1e-3 --num-rollout 40
+  --env-held-out 12 --eval-interval 5 --entropy-coef 0.01 --save-interval 1)
+
+# killed_run NAME KILLS RANKS FLAG...: quick_run, killed so many times at moments of chance, and brought to its end.
+killed_run() {
+  local name=$1 kills=$2 ranks=$3 fired=0 i
+  shift 3
+  for ((i = 0; i < kills * 4 && fired < kills; ++i)); do
+    kill_after $((300 + RANDOM % 900)) "$ranks" "${quick_run[@]}" --run-name "$name" --resume "$@"
+    fired=$((fired + killed))
+    [ "$code" != 0 ] || rm -r "$work/runs/$name" # it came to its end: once more from the start
+  done
+  [ "$fired" -ge "$kills" ] || fail "only $fired of $kills kills found a run"
+  launch "$ranks" "${quick_run[@]}" --run-name "$name" --resume "$@" >>"$work/killed.out" 2>&1 ||
+    fail "the last part of $name: $(tail -n 3 "$work/killed.out")"
+  printf '%s: %s kills; %s\n' "$name" "$fired" "$(resumed_steps "$work/runs/$name")"
+}

@@ -40,6 +40,8 @@ struct BufferOptions {
   /// Throws UserError if an optimiser step has fewer samples than data-parallel ranks.
   void validate_for(int dp_size) const;
 
+  /// How long a client may be silent, in seconds.
+  [[nodiscard]] double patience_s() const { return distributed_timeout_minutes * 60; }
   /// Versions by which a sample may be older than the weights that learn from it.
   [[nodiscard]] std::int64_t staleness() const;
   /// True if trainers must take the batch of step s + 1 before they publish version s + 1: its

@@ -61,6 +61,11 @@ bool serve_hooks();
 /// Waits until `ready` is true, yielding and serving the hooks. False: the deadline came first.
 [[nodiscard]] bool wait_until(const std::function<bool()>& ready, const base::Deadline& deadline);
 
+/// The same for a rank that has other work, too: `turn` does one turn of it between the looks, true
+/// if it did something.
+[[nodiscard]] bool wait_until(const std::function<bool()>& ready, const base::Deadline& deadline,
+                              const std::function<bool()>& turn);
+
 /// "rank 3 of 4 in 'trainer', phase 'publish': waited 60 s for barrier": throws DeadlineExceeded.
 [[noreturn]] void throw_deadline(const std::string& owner, const std::string& awaited,
                                  const base::Deadline& deadline);

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -69,6 +68,9 @@ class DamagedCheckpoint : public base::UserError {
 [[nodiscard]] std::vector<std::int64_t> list_checkpoints(FileSystem& files,
                                                          const std::filesystem::path& directory);
 
+/// Is this one step's directory, intact or not?
+[[nodiscard]] bool is_checkpoint(FileSystem& files, const std::filesystem::path& path);
+
 /// A checkpoint open for reading. Nothing that was not verified is handed out. This rank alone.
 class CheckpointReader {
  public:
@@ -93,7 +95,9 @@ class CheckpointReader {
 
  private:
   void verify_rest() const;
-  void verify_place(const BulkPlace& place) const;
+  /// Reads a place, piece by piece, to where `memory(piece, thread)` says, and compares its digest.
+  template <class Memory>
+  void read_place(const BulkPlace& place, const Memory& memory) const;
   void read_raw(std::string_view name, Element element, const Extent& extent,
                 std::span<std::byte> values) const;
   std::filesystem::path path_;  ///< of the HDF5 file

@@ -21,7 +21,6 @@ struct LockTraits {
 /// decides: who wrote it, and whether that process may still live.
 class DirectoryLock {
  public:
-  DirectoryLock() = default;
   /// Makes `directory`/.lock, with host, process, job and time in it. Throws UserError that names
   /// the holder if another process has it, and if the directory cannot be written.
   explicit DirectoryLock(const std::filesystem::path& directory);
