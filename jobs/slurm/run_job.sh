@@ -6,6 +6,7 @@
 #   PHYSARUM_LAUNCHER      mpirun (default) or srun
 #   PHYSARUM_SRUN_MPI      srun's --mpi (default pmix)
 #   PHYSARUM_PROGRAM, PHYSARUM_MPIRUN, PHYSARUM_DEPS, PHYSARUM_MPIRUN_OPTIONS   as for jobs/launch
+#   PHYSARUM_END_PATIENCE  seconds that the launcher may take to end after the run (default 60)
 #   PHYSARUM_MAX_RESTARTS  requeues after which the job ends whatever it reached (default 100)
 #
 # A part ends with the program's exit code. 0: done. 2: the input is wrong. 75 (stopped by a signal, with a
@@ -133,17 +134,34 @@ start_ranks() {
   child=$!
 }
 
+# The run is over once its summary is written. A launcher that is still there long after that (its daemons on other
+# nodes may lose one another at the end) must not keep the job: Slurm ends it with the job.
+give_up_on_launcher() {
+  until [ "$run_dir/summary.json" -nt "$logs/started" ]; do sleep 2; done
+  sleep "${PHYSARUM_END_PATIENCE:-60}"
+  kill -ALRM "$$"
+}
+
 # await_ranks: waits for child, whatever signals come in between; returns the program's verdict.
 await_ranks() {
-  local status code=3
+  local status watch code=3
+  given_up=
+  trap 'given_up=1' ALRM
+  give_up_on_launcher &
+  watch=$!
   while true; do
     interrupted=
     wait "$child"
     status=$?
     [ "$status" = 127 ] || code=$status # 127: the wait before this one had got it already
-    [ -n "$interrupted" ] || break
+    [ -n "$interrupted" ] && [ -z "$given_up" ] || break
   done
+  kill "$watch" 2>/dev/null
   child=
+  if [ -n "$given_up" ]; then
+    say "the run has ended, its launcher has not; the job goes on without it"
+    code=3
+  fi
   case "$code" in 0|2|75) return "$code" ;; esac
   # The launcher may have come to grief after the run: what the run has written of itself counts.
   if [ "$run_dir/summary.json" -nt "$logs/started" ]; then code=$(summary exit); fi

@@ -82,13 +82,22 @@ finished() {
 }
 same_weights() { check "$1: weights" is "$(key "$work/runs/$1/summary.json" final_weights_checksum)" "$reference"; }
 
+# A job that does not end would hold its nodes against the cases behind it; what is left of it says who waits.
+give_up() { # RUN JOB WHAT
+  fail "$1: $3"
+  ps axww -o pid,ppid,stat,etimes,wchan:24,args | grep -E "run_job|mpirun|prte|srun|launch|physarum" | grep -v "grep\|slurm_test" | cut -c 1-160
+  tail -n 2 "$work/runs/$1"/logs/*.log
+  scancel "$2"
+  return 1
+}
+
 # interrupt_and_finish RUN JOB: after some steps the batch shell gets USR1, as --signal=B:USR1@S sends it.
 interrupt_and_finish() {
   local before
-  wait_until 60 "$1: first steps" under_way "$1" "$2" || { fail "$1: no steps"; return 1; }
+  wait_until 60 "$1: first steps" under_way "$1" "$2" || { give_up "$1" "$2" "no steps"; return 1; }
   before=$(field "$2" Restarts)
   scancel --batch --signal=USR1 "$2"
-  wait_until 60 "$1: requeue of job $2" restarted "$2" $((before + 1)) || { fail "$1: not requeued"; return 1; }
+  wait_until 60 "$1: requeue of job $2" restarted "$2" $((before + 1)) || { give_up "$1" "$2" "not requeued"; return 1; }
   check "$1: verdict of the first part" is "$(key "$work/runs/$1/summary.json" exit)" 75
   finished "$1" "$2" "$steps" && same_weights "$1"
 }
@@ -176,6 +185,18 @@ case_hopeless() {
   check "refused: restarts" is "$(field "$refused" Restarts)" 0
 }
 
+# Ranks that are still there after the run, so that mpirun is, too.
+case_lingering() {
+  local job
+  printf '#!/bin/sh\n[ "$1" = train ] || exec "%s" "$@"\n"%s" "$@"\nsleep 1000\n' "$PHYSARUM_PROGRAM" "$PHYSARUM_PROGRAM" \
+    >"$work/lingering"
+  chmod +x "$work/lingering"
+  job=$(PHYSARUM_END_PATIENCE=3 PHYSARUM_PROGRAM=$work/lingering train_on_two_nodes lingering -- --num-rollout 10)
+  wait_until 60 "lingering: end" ended "$job"
+  check "lingering: state" is "$(field "$job" JobState)" COMPLETED
+  check "lingering: what the script says" grep -q '^job: the run has ended, its launcher has not' "$work/slurm-$job.out"
+}
+
 case_cancel() {
   local job
   job=$(train_on_two_nodes cancel -- --num-rollout "$steps")
@@ -186,7 +207,7 @@ case_cancel() {
   check "cancel: what the script says" grep -q '^job: not requeued: the job is being ended' "$work/slurm-$job.out"
 }
 
-cases=(printed srun hetjob scaling crash hopeless cancel time_limit)
+cases=(printed srun hetjob scaling crash hopeless lingering cancel time_limit)
 [ $# -eq 0 ] || cases=("$@")
 start_cluster "$work/cluster" 3 || { tail -n 5 "$work"/cluster/*.log "$work"/cluster/*.out; exit 1; }
 case_reference
