@@ -158,10 +158,7 @@ await_ranks() {
   done
   kill "$watch" 2>/dev/null
   child=
-  if [ -n "$given_up" ]; then
-    say "the run has ended, its launcher has not; the job goes on without it"
-    code=3
-  fi
+  [ -z "$given_up" ] || say "the run has ended, its launcher has not; the job goes on without it"
   case "$code" in 0|2|75) return "$code" ;; esac
   # The launcher may have come to grief after the run: what the run has written of itself counts.
   if [ "$run_dir/summary.json" -nt "$logs/started" ]; then code=$(summary exit); fi

@@ -82,22 +82,13 @@ finished() {
 }
 same_weights() { check "$1: weights" is "$(key "$work/runs/$1/summary.json" final_weights_checksum)" "$reference"; }
 
-# A job that does not end would hold its nodes against the cases behind it; what is left of it says who waits.
-give_up() { # RUN JOB WHAT
-  fail "$1: $3"
-  ps axww -o pid,ppid,stat,etimes,wchan:24,args | grep -E "run_job|mpirun|prte|srun|launch|physarum" | grep -v "grep\|slurm_test" | cut -c 1-160
-  tail -n 2 "$work/runs/$1"/logs/*.log
-  scancel "$2"
-  return 1
-}
-
 # interrupt_and_finish RUN JOB: after some steps the batch shell gets USR1, as --signal=B:USR1@S sends it.
 interrupt_and_finish() {
   local before
-  wait_until 60 "$1: first steps" under_way "$1" "$2" || { give_up "$1" "$2" "no steps"; return 1; }
+  wait_until 60 "$1: first steps" under_way "$1" "$2" || { fail "$1: no steps"; return 1; }
   before=$(field "$2" Restarts)
   scancel --batch --signal=USR1 "$2"
-  wait_until 60 "$1: requeue of job $2" restarted "$2" $((before + 1)) || { give_up "$1" "$2" "not requeued"; return 1; }
+  wait_until 60 "$1: requeue of job $2" restarted "$2" $((before + 1)) || { fail "$1: not requeued"; return 1; }
   check "$1: verdict of the first part" is "$(key "$work/runs/$1/summary.json" exit)" 75
   finished "$1" "$2" "$steps" && same_weights "$1"
 }
@@ -207,6 +198,19 @@ case_cancel() {
   check "cancel: what the script says" grep -q '^job: not requeued: the job is being ended' "$work/slurm-$job.out"
 }
 
+# After a failed case: what is left of its jobs says who waits for whom.
+show_what_waits() {
+  ps axww -o pid,ppid,stat,etimes,wchan:24,args | grep -E "run_job|mpirun|prte|srun|launch|physarum" | grep -v "grep\|slurm_test" | cut -c 1-160
+  tail -n 2 "$work"/runs/*/logs/*.log
+}
+# A job that does not end would hold its nodes against the cases behind it.
+end_left_jobs() {
+  local job
+  for job in $(squeue -h -o %A | sort -u); do
+    [ "$job" = "$limit_job" ] || scancel "$job"
+  done
+}
+
 cases=(printed srun hetjob scaling crash hopeless lingering cancel time_limit)
 [ $# -eq 0 ] || cases=("$@")
 start_cluster "$work/cluster" 3 || { tail -n 5 "$work"/cluster/*.log "$work"/cluster/*.out; exit 1; }
@@ -214,8 +218,11 @@ case_reference
 [[ " ${cases[*]} " != *" time_limit "* ]] || begin_time_limit
 for case in "${cases[@]}"; do
   started=$SECONDS
+  failed_before=$failures
   "case_$case"
   echo "$case: $((SECONDS - started)) s, $failures failures so far"
+  [ "$failures" = "$failed_before" ] || show_what_waits
+  end_left_jobs
 done
 [ "$failures" = 0 ] || tail -n 30 "$work"/slurm-*.out
 finish
