@@ -95,13 +95,16 @@ void add_prompts(const Path& path, Lines& lines) {
   const sample::FilePromptSource prompts(path);
   std::map<std::string, std::int64_t> environments;
   std::size_t longest = 0;
+  std::int64_t conversations = 0;
   for (std::int64_t row = 0; row < prompts.size(); ++row) {
     const auto prompt = prompts.at(row);
     ++environments[prompt.environment.empty() ? "the run's" : prompt.environment];
-    longest = std::max(longest, prompt.text.size());
+    longest = std::max(longest, prompt.text.size() + prompt.messages.size());
+    if (!prompt.messages.empty()) ++conversations;
   }
   lines.push_back("prompts: " + std::to_string(prompts.size()) + ", the longest has " +
                   std::to_string(longest) + " bytes");
+  if (conversations > 0) lines.push_back("of them conversations: " + std::to_string(conversations));
   for (const auto& [name, count] : environments)
     lines.push_back("environment " + name + ": " + std::to_string(count) + " prompts");
 }

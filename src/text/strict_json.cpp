@@ -12,15 +12,15 @@ namespace physarum::text {
 
 namespace {
 
-using nlohmann::json;
-using Event = json::parse_event_t;
-
 /// Follows the parser and refuses what JSON allows and we do not.
+template <class Json>
 class Guard {
+  using Event = typename Json::parse_event_t;
+
  public:
   Guard(std::string_view where, std::size_t max_depth) : where_(where), max_depth_(max_depth) {}
 
-  void operator()(int depth, Event event, const json& value) {
+  void operator()(int depth, Event event, const Json& value) {
     if (event == Event::object_start || event == Event::array_start) {
       if (static_cast<std::size_t>(depth) >= max_depth_) {
         throw base::UserError("the JSON is nested deeper than " + std::to_string(max_depth_),
@@ -29,7 +29,7 @@ class Guard {
     }
     if (event == Event::object_start) keys_.emplace_back();
     if (event == Event::object_end) keys_.pop_back();
-    if (event == Event::key) add_key(value.get_ref<const std::string&>());
+    if (event == Event::key) add_key(value.template get_ref<const std::string&>());
   }
 
  private:
@@ -53,20 +53,31 @@ std::string readable(std::string_view message) {
   return replace_invalid_utf8(message.substr(0, longest)) + (message.size() > longest ? "..." : "");
 }
 
+template <class Json>
+Json parse_strict(std::string_view text, std::string_view where, std::size_t max_depth) {
+  Guard<Json> guard(where, max_depth);
+  try {
+    return Json::parse(text.begin(), text.end(),
+                       [&](int depth, typename Json::parse_event_t event, const Json& value) {
+                         guard(depth, event, value);
+                         return true;
+                       });
+  } catch (const nlohmann::json::exception& error) {
+    throw base::UserError("not JSON (" + readable(error.what()) + ")", where,
+                          "mend the text at that place");
+  }
+}
+
 }  // namespace
 
 nlohmann::json parse_strict_json(std::string_view text, std::string_view where,
                                  std::size_t max_depth) {
-  Guard guard(where, max_depth);
-  try {
-    return json::parse(text.begin(), text.end(), [&](int depth, Event event, const json& value) {
-      guard(depth, event, value);
-      return true;
-    });
-  } catch (const json::exception& error) {
-    throw base::UserError("not JSON (" + readable(error.what()) + ")", where,
-                          "mend the text at that place");
-  }
+  return parse_strict<nlohmann::json>(text, where, max_depth);
+}
+
+nlohmann::ordered_json parse_strict_ordered_json(std::string_view text, std::string_view where,
+                                                 std::size_t max_depth) {
+  return parse_strict<nlohmann::ordered_json>(text, where, max_depth);
 }
 
 }  // namespace physarum::text
