@@ -76,6 +76,7 @@ Setup read_all(const std::string& command, const std::vector<std::string>& argum
   const std::filesystem::path directory = configuration.run.hf_checkpoint;
   auto model = model::ModelConfig::from_file(directory / "config.json");
   configuration.rollout.validate(model);
+  if (trains) configuration.training.validate(model);
   Setup setup{.command = command,
               .configuration = configuration,
               .toml = to_toml(configuration),
