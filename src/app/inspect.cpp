@@ -13,6 +13,7 @@
 #include "physarum/sample/sample_file.hpp"
 
 #include "inspect_checkpoint.hpp"
+#include "inspect_weights.hpp"
 
 namespace physarum::app {
 
@@ -164,7 +165,9 @@ Inspection inspect_samples(const Path& directory, Verify verify) {
 
 Inspection inspect(const Path& path, Verify verify) {
   auto& files = storage::real_file_system();
-  if (!std::filesystem::is_directory(path)) return inspect_file(path, verify);
+  if (!std::filesystem::is_directory(path)) {
+    return is_weight_file(path) ? inspect_weights(path, verify) : inspect_file(path, verify);
+  }
   if (storage::is_checkpoint(files, path)) return inspect_checkpoint(path, verify);
   if (!storage::list_checkpoints(files, path).empty()) return inspect_checkpoints(path, verify);
   Inspection all;
