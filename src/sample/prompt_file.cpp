@@ -16,7 +16,7 @@ using Field = std::string Prompt::*;
 struct Column {
   const char* name;
   Field field;
-  int since;
+  std::int64_t since;
 };
 constexpr Column columns_of_file[] = {
     {"text", &Prompt::text, 1},         {"messages", &Prompt::messages, 2},
@@ -33,7 +33,7 @@ std::vector<Prompt> read_prompts(const std::filesystem::path& path) {
   }
   // The columns are read before anything of `rows` is taken, so a wild row count fails there.
   std::vector<Prompt> prompts;
-  const int version = file.format().version;
+  const std::int64_t version = file.format().version;
   for (const auto& [name, field, since] : columns_of_file) {
     if (since > version) continue;
     const auto column = read_ragged<std::uint8_t>(file, name, rows);
