@@ -17,6 +17,7 @@ void declare_options(base::OptionTable& table, Configuration& configuration) {
   declare_options(table, configuration.checkpoint);
   parallel::declare_options(table, configuration.layout);
   declare_options(table, configuration.data);
+  environment::declare_options(table, configuration.chat);
   environment::declare_options(table, configuration.environment);
   buffer::declare_options(table, configuration.buffer);
   rollout::declare_options(table, configuration.rollout);
@@ -29,6 +30,7 @@ void Configuration::validate() const {
   checkpoint.validate();
   layout.validate();
   environment.validate();
+  chat.validate();
   buffer.validate();
   rollout.validate();
   weights.validate();

@@ -21,6 +21,7 @@ class EngineRole {
                  .catalogue = setup.catalogue,
                  .model = setup.model,
                  .tokenizer = setup.tokenizer,
+                 .prompts = setup.prompt_encoder,
                  .environments = *setup.environments,
                  .seed = setup.configuration.run.seed},
                 setup.configuration.rollout) {}

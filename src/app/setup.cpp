@@ -20,19 +20,29 @@ namespace {
 
 using base::UserError;
 
+/// What prompts are for.
+enum class Use { generation, lessons };
+
+/// Tokens before the answer.
+std::int64_t prompt_tokens(const sample::Prompt& prompt, const Setup& setup, Use use) {
+  if (use == Use::generation) return std::ssize(setup.prompt_encoder.encode(prompt));
+  return setup.prompt_encoder.encode_lesson(prompt, 0).prompt_tokens;
+}
+
 /// What would only come out in the middle of a run is said before it: environments that do not
-/// exist, prompts that leave no room for an answer.
-void check_prompts(const sample::PromptSource& prompts, const std::string& path,
-                   const Setup& setup) {
+/// exist, conversations that the chat template refuses, prompts that leave no room for an answer.
+/// Each rank looks at some rows.
+void check_prompts(const sample::PromptSource& prompts, const std::string& path, const Setup& setup,
+                   Use use, const parallel::Communicator& world) {
   const std::int64_t longest = setup.configuration.rollout.prompt_tokens(setup.model);
   // A procedure's prompts do not end, but are alike: its first ones speak for it.
   const std::int64_t rows =
       path.empty() ? std::min<std::int64_t>(prompts.size(), 64) : prompts.size();
-  for (std::int64_t row = 0; row < rows; ++row) {
+  for (std::int64_t row = world.rank(); row < rows; row += world.size()) {
     const auto prompt = prompts.at(row);
     if (!prompt.environment.empty()) (void)setup.environments->find(prompt.environment);
-    const auto tokens = setup.tokenizer.encode(prompt.text, text::SpecialTokens::parse).size();
-    if (static_cast<std::int64_t>(tokens) <= longest) continue;
+    const auto tokens = prompt_tokens(prompt, setup, use);
+    if (tokens <= longest) continue;
     throw UserError("the prompt in row " + std::to_string(row) + " has " + std::to_string(tokens) +
                         " tokens, at most " + std::to_string(longest) + " fit the context",
                     path.empty() ? "--env-level" : path,
@@ -41,14 +51,15 @@ void check_prompts(const sample::PromptSource& prompts, const std::string& path,
 }
 
 std::unique_ptr<sample::PromptSource> open_prompts(const std::string& path, const Setup& setup,
-                                                   environment::Split split) {
+                                                   environment::Split split, Use use,
+                                                   const parallel::Communicator& world) {
   std::unique_ptr<sample::PromptSource> source;
   if (path.empty()) {
     source = setup.environments->fallback().prompts(split);
   } else {
     source = std::make_unique<sample::FilePromptSource>(path);
   }
-  if (source) check_prompts(*source, path, setup);
+  if (source) check_prompts(*source, path, setup, use, world);
   return source;
 }
 
@@ -62,7 +73,7 @@ void check_tokenizer(const text::Tokenizer& tokenizer, const model::ModelConfig&
 }
 
 Setup read_all(const std::string& command, const std::vector<std::string>& arguments, Needs needs,
-               int world_size) {
+               const parallel::Communicator& world, int ranks) {
   const bool trains = needs == Needs::circle;
   Configuration configuration = read_configuration(arguments);
   // Without training, the length of the run follows from the prompts if it is not given.
@@ -71,13 +82,15 @@ Setup read_all(const std::string& command, const std::vector<std::string>& argum
   if (open_end) configuration.buffer.num_rollout = 1;
   configuration.validate();
   if (open_end) configuration.buffer.num_rollout.reset();
-  const auto plan = parallel::RankLayout::plan(
-      world_size, configuration.layout, {.trainer_ranks = trains ? 1 : 0, .rollout_ranks = 1});
+  const auto plan =
+      parallel::RankLayout::plan(ranks > 0 ? ranks : world.size(), configuration.layout,
+                                 {.trainer_ranks = trains ? 1 : 0, .rollout_ranks = 1});
   if (trains) configuration.buffer.validate_for(static_cast<int>(plan.trainer_ranks().size()));
   const std::filesystem::path directory = configuration.run.hf_checkpoint;
   auto model = model::read_hf_config(directory);
   configuration.rollout.validate(model);
   if (trains) configuration.training.validate(model);
+  auto tokenizer = text::Tokenizer::from_file(directory / "tokenizer.json");
   Setup setup{.command = command,
               .configuration = configuration,
               .toml = to_toml(configuration),
@@ -85,7 +98,9 @@ Setup read_all(const std::string& command, const std::vector<std::string>& argum
               .steps = 0,
               .plan = plan,
               .model = model,
-              .tokenizer = text::Tokenizer::from_file(directory / "tokenizer.json"),
+              .tokenizer = tokenizer,
+              .prompt_encoder = environment::PromptEncoder::from_directory(directory, tokenizer,
+                                                                           configuration.chat),
               .catalogue = std::make_shared<weights::Catalogue>(
                   model::tensor_specs(model), configuration.weights.transfer_type),
               .environments = nullptr,
@@ -100,9 +115,11 @@ Setup read_all(const std::string& command, const std::vector<std::string>& argum
   setup.environments =
       std::make_unique<environment::EnvironmentRegistry>(environment::make_environments(
           configuration.environment, static_cast<std::uint64_t>(configuration.run.seed)));
-  setup.prompts = open_prompts(configuration.data.prompt_data, setup, environment::Split::train);
-  setup.held_out =
-      open_prompts(configuration.data.eval_prompt_data, setup, environment::Split::held_out);
+  const bool teaches = trains && configuration.training.loss.type == training::LossType::sft_loss;
+  setup.prompts = open_prompts(configuration.data.prompt_data, setup, environment::Split::train,
+                               teaches ? Use::lessons : Use::generation, world);
+  setup.held_out = open_prompts(configuration.data.eval_prompt_data, setup,
+                                environment::Split::held_out, Use::generation, world);
   if (trains) setup.steps = configuration.buffer.rollout_steps(setup.prompts->size());
   return setup;
 }
@@ -116,9 +133,8 @@ std::filesystem::path Setup::checkpoints() const {
 Setup load_setup(const std::string& command, const std::vector<std::string>& arguments, Needs needs,
                  const parallel::Communicator& world, int ranks) {
   std::optional<Setup> setup;
-  parallel::together(world, [&] {
-    setup.emplace(read_all(command, arguments, needs, ranks > 0 ? ranks : world.size()));
-  });
+  parallel::together(world,
+                     [&] { setup.emplace(read_all(command, arguments, needs, world, ranks)); });
   return std::move(*setup);
 }
 

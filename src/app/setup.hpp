@@ -19,6 +19,7 @@
 #include "physarum/model/config.hpp"
 #include "physarum/model/parameter_store.hpp"
 
+#include "physarum/environment/prompt_encoder.hpp"
 #include "physarum/environment/registry.hpp"
 
 #include "physarum/buffer/buffer_state.hpp"
@@ -49,6 +50,7 @@ struct Setup {
   parallel::RankLayout plan;
   model::ModelConfig model;
   text::Tokenizer tokenizer;
+  environment::PromptEncoder prompt_encoder;
   weights::CataloguePtr catalogue;
   std::unique_ptr<environment::EnvironmentRegistry> environments;
   std::unique_ptr<sample::PromptSource> prompts;

@@ -30,10 +30,9 @@ std::span<const base::TokenId> text_tokens(const Generated& answer) {
 }
 }  // namespace
 
-LeaseWork::LeaseWork(sample::Lease lease, const text::Tokenizer& tokenizer)
+LeaseWork::LeaseWork(sample::Lease lease, const environment::PromptEncoder& encoder)
     : lease_(std::move(lease)),
-      // Prompts carry the special tokens of their chat template as text.
-      prompt_(tokenizer.encode(lease_.prompt.text, text::SpecialTokens::parse)),
+      prompt_(generates() ? encoder.encode(lease_.prompt) : std::vector<base::TokenId>()),
       samples_(static_cast<std::size_t>(lease_.n_samples)),
       missing_(lease_.n_samples) {}
 
@@ -91,20 +90,26 @@ void LeaseWork::add(Generated answer, const text::Tokenizer& tokenizer,
   store(std::move(sample));
 }
 
-void LeaseWork::add_labels(const text::Tokenizer& tokenizer, base::TokenId end) {
-  auto label = tokenizer.encode(lease_.prompt.label, text::SpecialTokens::parse);
-  label.push_back(end);
-  const auto room = std::max<std::int64_t>(0, lease_.sampling.max_context_tokens - prompt_tokens());
-  const bool fits = static_cast<std::int64_t>(label.size()) <= room;
-  if (!fits) label.resize(static_cast<std::size_t>(room));
-  if (label.empty()) return give_up(sample::SampleStatus::failed);
+void LeaseWork::add_lesson(const environment::PromptEncoder& encoder,
+                           const text::Tokenizer& tokenizer, base::TokenId end) {
+  auto lesson = encoder.encode_lesson(lease_.prompt, end);
+  const auto room =
+      std::max<std::int64_t>(0, lease_.sampling.max_context_tokens - lesson.prompt_tokens);
+  const bool fits = std::ssize(lesson.mask) <= room;
+  if (!fits) lesson.mask.resize(static_cast<std::size_t>(room));
+  if (std::find(lesson.mask.begin(), lesson.mask.end(), 1) == lesson.mask.end())
+    return give_up(sample::SampleStatus::failed);
+  lesson.tokens.resize(static_cast<std::size_t>(lesson.prompt_tokens) + lesson.mask.size());
+  const auto answer =
+      std::span(lesson.tokens).subspan(static_cast<std::size_t>(lesson.prompt_tokens));
   for (std::int64_t i = 0; i < lease_.n_samples; ++i) {
     auto sample = sample_at(i);
     sample.status = fits ? sample::SampleStatus::completed : sample::SampleStatus::truncated;
-    sample.response = lease_.prompt.label;
-    sample.tokens.insert(sample.tokens.end(), label.begin(), label.end());
-    sample.mask.assign(label.size(), 1);
-    sample.versions.push_back({lease_.version, static_cast<std::int64_t>(label.size())});
+    sample.response = tokenizer.decode(answer);
+    sample.tokens = lesson.tokens;
+    sample.prompt_tokens = lesson.prompt_tokens;
+    sample.mask = lesson.mask;
+    sample.versions.push_back({lease_.version, std::ssize(lesson.mask)});
     store(std::move(sample));
   }
 }

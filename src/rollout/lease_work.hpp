@@ -10,6 +10,7 @@
 #include "physarum/sample/lease.hpp"
 #include "physarum/sample/sample_group.hpp"
 
+#include "physarum/environment/prompt_encoder.hpp"
 #include "physarum/environment/registry.hpp"
 
 #include "physarum/rollout/decode_engine.hpp"
@@ -19,8 +20,8 @@ namespace physarum::rollout {
 /// A lease on its way to a complete group: turns answers of the engine into samples.
 class LeaseWork {
  public:
-  /// Reads the prompt's tokens.
-  LeaseWork(sample::Lease lease, const text::Tokenizer& tokenizer);
+  /// Makes the prompt's tokens, if an answer is to be generated.
+  LeaseWork(sample::Lease lease, const environment::PromptEncoder& encoder);
 
   [[nodiscard]] const sample::Lease& lease() const { return lease_; }
   [[nodiscard]] std::int64_t prompt_tokens() const {
@@ -38,8 +39,9 @@ class LeaseWork {
   /// One answer is done; it was not aborted.
   void add(Generated answer, const text::Tokenizer& tokenizer,
            const environment::EnvironmentRegistry& environments);
-  /// The answers are the label, then `end`; what does not fit the context is cut off.
-  void add_labels(const text::Tokenizer& tokenizer, base::TokenId end);
+  /// The answers are what there is to learn; what does not fit the context is cut off.
+  void add_lesson(const environment::PromptEncoder& encoder, const text::Tokenizer& tokenizer,
+                  base::TokenId end);
   /// No answer can be generated: all samples are of this status, with the prompt alone.
   void give_up(sample::SampleStatus status);
 

@@ -30,6 +30,7 @@ RolloutWorker::Impl::Impl(const RolloutPartners& partners, const RolloutOptions&
     : partners_(partners),
       options_(checked(options, partners.model)),
       tokenizer_(partners.tokenizer),
+      prompts_(partners.prompts),
       engine_(partners.model, limits_of(options_, partners.model),
               static_cast<std::uint64_t>(options_.seed.value_or(partners.seed))),
       follower_(partners.puller, partners.catalogue) {}
@@ -55,7 +56,7 @@ bool RolloutWorker::Impl::poll() {
   for (const auto& work : waiting_) room -= work.lease().n_samples;
   const bool busy = partners_.work.poll(std::max<std::int64_t>(room, 0), engine_.version());
   for (auto& lease : partners_.work.take_leases()) {
-    waiting_.emplace_back(std::move(lease), tokenizer_);
+    waiting_.emplace_back(std::move(lease), prompts_);
   }
   return busy;
 }
@@ -86,7 +87,7 @@ void RolloutWorker::Impl::start(LeaseWork work) {
   if (!work.generates()) {
     const auto& ends = partners_.model.eos_token_ids;
     base::expects(tokenizer_.eos() || !ends.empty(), "supervised answers need an end token");
-    work.add_labels(tokenizer_, tokenizer_.eos() ? *tokenizer_.eos() : ends.front());
+    work.add_lesson(prompts_, tokenizer_, tokenizer_.eos() ? *tokenizer_.eos() : ends.front());
   } else if (work.prompt_tokens() == 0) {
     fail_prompt(work, "it has no tokens");
   } else if (work.prompt_tokens() > options_.prompt_tokens(partners_.model) ||

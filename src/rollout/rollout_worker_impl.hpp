@@ -49,7 +49,9 @@ class RolloutWorker::Impl {
 
   RolloutPartners partners_;
   RolloutOptions options_;
-  text::Tokenizer tokenizer_;  ///< a copy: scratch memory of its own
+  // Copies: scratch memory of their own.
+  text::Tokenizer tokenizer_;
+  environment::PromptEncoder prompts_;
   DecodeEngine engine_;
   WeightFollower follower_;
   std::optional<base::WeightVersion> exactly_;  ///< what the present pull asks for

@@ -93,6 +93,7 @@ class Worker : public testing::Test {
                                       .catalogue = catalogue_,
                                       .model = config_,
                                       .tokenizer = tokenizer_,
+                                      .prompts = encoder_,
                                       .environments = environments_,
                                       .seed = 42},
                       options_);
@@ -122,6 +123,7 @@ class Worker : public testing::Test {
   model::ModelConfig config_ = worker_config();
   text::Tokenizer tokenizer_ = text::Tokenizer::from_file(std::filesystem::path(PHYSARUM_INPUTS) /
                                                           "model-small/tokenizer.json");
+  environment::PromptEncoder encoder_{tokenizer_};
   environment::EnvironmentRegistry environments_ = environment::make_environments({}, 5);
   std::unique_ptr<sample::PromptSource> prompts_ =
       environments_.fallback().prompts(environment::Split::train);

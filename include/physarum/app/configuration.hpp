@@ -10,6 +10,7 @@
 #include "physarum/weights/options.hpp"
 
 #include "physarum/environment/options.hpp"
+#include "physarum/environment/prompt_encoder.hpp"
 
 #include "physarum/buffer/options.hpp"
 
@@ -30,6 +31,7 @@ struct Configuration {
   DataOptions data;
   parallel::LayoutOptions layout;
   environment::EnvironmentOptions environment;
+  environment::ChatOptions chat;
   buffer::BufferOptions buffer;
   rollout::RolloutOptions rollout;
   weights::WeightOptions weights;

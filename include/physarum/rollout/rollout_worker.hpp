@@ -13,6 +13,7 @@
 
 #include "physarum/model/config.hpp"
 
+#include "physarum/environment/prompt_encoder.hpp"
 #include "physarum/environment/registry.hpp"
 
 #include "physarum/rollout/options.hpp"
@@ -26,6 +27,7 @@ struct RolloutPartners {
   weights::CataloguePtr catalogue;
   const model::ModelConfig& model;
   const text::Tokenizer& tokenizer;
+  const environment::PromptEncoder& prompts;
   const environment::EnvironmentRegistry& environments;
   std::int64_t seed;  ///< of sampling, where the options name none
 };
