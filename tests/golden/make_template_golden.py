@@ -9,7 +9,7 @@ import transformers.utils.chat_template_utils as utils
 from transformers import PreTrainedTokenizerFast
 from transformers.utils.chat_template_utils import _normalize_chat_messages as normalize
 
-from template_cases import CASES
+from template_cases import CASES, GENERATION
 
 DATA = pathlib.Path("tests/text/data")
 DATE = datetime.datetime(2025, 7, 31, 12, 34, 56)
@@ -40,6 +40,15 @@ def render(source):
         return {"error": type(error).__name__}
 
 
+def generated(source):
+    """The text, and what of it stands in generation blocks; neighbours are one."""
+    (text,), (ranges,) = utils.render_jinja_template([normalize(MESSAGES)], chat_template=source, **TOKENS, **VARIABLES,
+                                                     return_assistant_tokens_mask=True)
+    marks = [any(begin <= i < end for begin, end in ranges) for i in range(len(text))]
+    starts = [i for i in range(len(text)) if i == 0 or marks[i] != marks[i - 1]]
+    return [[text[i:j], marks[i]] for i, j in zip(starts, starts[1:] + [len(text)])]
+
+
 def masks():
     """Conversations whose turns the tokenizer's own tokens mark, by both kinds of templates."""
     tokenizer = PreTrainedTokenizerFast(tokenizer_file=str(DATA / "qwen.tokenizer.json"))
@@ -63,7 +72,8 @@ def main():
     utils.datetime = FixedDate
     golden = {"messages": MESSAGES, "variables": VARIABLES, "tokens": TOKENS, "date": DATE.isoformat(),
               "templates": [{"feature": feature, "source": source, **render(source)}
-                            for feature, sources in CASES.items() for source in sources], "masks": masks()}
+                            for feature, sources in CASES.items() for source in sources], "masks": masks(),
+              "generation": [{"source": source, "pieces": generated(source)} for source in GENERATION]}
     path = DATA / "templates.golden.json"
     path.write_text(json.dumps(golden, ensure_ascii=False, indent=0) + "\n")
     print(len(golden["templates"]), "templates,", path.stat().st_size, "bytes")

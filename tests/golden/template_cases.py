@@ -147,3 +147,16 @@ CASES = {
     ],
     "nonsense": ["{{ }}", "{{ 1 2 }}", "{{ a b }}", "{{ + }}", "{{ a. }}", "{{ a[ }}", "{{ a[] }}", "{{ f( }}", "{{ a | }}", "{{ a is }}", "{% %}", "{{ a ? b }}", "{{ $x }}", "{{ x = 1 }}", "{{ [1 2] }}", "{{ {1} }}", "{{ not }}", "{{ 'a' if }}", "{{ f(a=1, 2) }}", "{% for x %}{% endfor %}", "{{ 1..2 }}", "{{ a.1.5 }}|", "{{ 07 }}", "{{ 1__0 }}", "{{ x!y }}"],
 }
+
+# Templates with generation blocks, all at the level where transformers counts their places right.
+GENERATION = [
+    "{% generation %}all{% endgeneration %}",
+    "a{% generation %}{% endgeneration %}b{% generation %}c{% endgeneration %}{% generation %}d{% endgeneration %}",
+    "{% for m in messages %}{{ m.role }}: {% if m.role == 'assistant' %}{% generation %}{{ m.content }}</s>{% endgeneration %}\n{% else %}{{ m.content }}\n{% endif %}{% endfor %}",
+    "x\n  {%- generation -%}  y  {%- endgeneration -%}  \nz",
+    "{% for i in l %}{% generation %}{{ i }}{% if i == 1 %}!{% endif %}{% endgeneration %},{% endfor %}",
+    "é世{% generation %}😀ß{% endgeneration %}é",
+    "{% if n %}{% with a = 1 %}{% generation %}{% set a = 2 %}{{ a }}{% endgeneration %}{{ a }}{% endwith %}{% endif %}",
+    "{% macro m(x) %}[{{ x }}]{% endmacro %}{{ m(1) }}{% generation %}{{ m(2) }}{% endgeneration %}{{ m(3) }}",
+    "{% generation %}{% for m in messages %}{{ loop.index }}{% endfor %}{% endgeneration %}\n",
+]

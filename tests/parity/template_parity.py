@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Renders real chat templates here and in transformers and counts the differences.
 
-  template_parity.py DRIVER PATH... [--verbose]
+  template_parity.py DRIVER PATH... [--verbose] [--tokenizer=tokenizer.json]
 
 PATH: a .jinja file, a folder that is searched for them, or a GGUF file with a template inside. DRIVER is the program
 text_template_driver. Where Python raises, ours must refuse; else every character must be the same. Then the loss
 masks: templates with generation blocks against those of transformers, the others against renderings of the
-beginnings of each conversation, made here in Python. Needs transformers, jinja2 and, for GGUF files, gguf.
+beginnings of each conversation, made here in Python. With a tokenizer, the tokens of every rendering too. Needs
+transformers, jinja2 and, for GGUF files, gguf.
 """
 import datetime
 import json
@@ -93,6 +94,19 @@ def prefix_ranges(source, case):
     return whole, ranges
 
 
+def compare_tokens(driver, name, source, case, path, tokenizer):
+    """True if the ids and the tokens that pieces of the assistant overlap are the same, None if it does not render."""
+    answer = driver.ask({**job_of(name, case, "tokens", source), "tokenizer": path})
+    if "error" in answer:
+        return None
+    pieces = driver.ask({**job_of(name, case, "turns", source), "special_tokens": sorted(
+        t.content for t in tokenizer.get_added_tokens_decoder().values() if t.special)})["pieces"]
+    encoding = tokenizer.encode("".join(text for text, _ in pieces), add_special_tokens=False)
+    mine = [is_assistant for text, is_assistant in pieces for _ in text]
+    mask = [any(mine[begin:end]) for begin, end in encoding.offsets]
+    return answer["ids"] == encoding.ids and answer["mask"] == mask
+
+
 def compare_masks(driver, name, source, case):
     """True if equal, None if there is nothing to compare."""
     try:
@@ -133,9 +147,14 @@ def compare_masks(driver, name, source, case):
 def main():
     arguments = [a for a in sys.argv[1:] if not a.startswith("--")]
     verbose = "--verbose" in sys.argv
+    path = next((a.split("=", 1)[1] for a in sys.argv if a.startswith("--tokenizer=")), None)
     driver = Driver(arguments[0])
+    tokenizer = None
+    if path:
+        import tokenizers
+        tokenizer = tokenizers.Tokenizer.from_file(path)
     cases = conversations()
-    totals = dict(templates=0, exact=0, same=0, raised=0, different=0, masks=0, no_masks=0, wrong_masks=0)
+    totals = dict(templates=0, exact=0, same=0, raised=0, different=0, masks=0, no_masks=0, wrong_masks=0, tokens=0, wrong_tokens=0)
     for name, source in read_templates(arguments[1:]):
         totals["templates"] += 1
         read = driver.ask({"template": name, "source": source, "tokens": TOKENS})
@@ -161,12 +180,17 @@ def main():
             if mask is False:
                 answer = driver.ask(job_of(name, case, "turns", source))
                 print(f"{name} / {case_name}: other mask {answer!r:.1500}")
+            tokens = compare_tokens(driver, name, source, case, path, tokenizer) if path else None
+            if tokens is not None:
+                totals["tokens" if tokens else "wrong_tokens"] += 1
+                if not tokens:
+                    print(f"{name} / {case_name}: other tokens")
         totals["different"] += different
         totals["exact"] += different == 0
         if "error" in read:
             print(f"{name}: refused: {read['error']}")
     print(f"{len(cases)} conversations each; " + ", ".join(f"{k} {v}" for k, v in totals.items()))
-    return totals["different"] + totals["wrong_masks"] != 0
+    return totals["different"] + totals["wrong_masks"] + totals["wrong_tokens"] != 0
 
 
 if __name__ == "__main__":

@@ -51,6 +51,27 @@ TEST(TemplateGolden, templates_of_all_features_render_as_jinja_does) {
   }
 }
 
+TEST(TemplateGolden, generation_blocks_mark_what_transformers_marks) {
+  Conversation conversation;
+  conversation.messages = golden()["messages"];
+  conversation.arguments = golden()["variables"];
+  ASSERT_GE(golden()["generation"].size(), 9U);
+  for (const auto& entry : golden()["generation"]) {
+    const auto source = entry["source"].get<std::string>();
+    const auto chat_template = ChatTemplate::from_text(source, "golden");
+    ASSERT_TRUE(chat_template.has_generation_blocks());
+    ordered_json pieces = ordered_json::array();
+    for (const ChatPiece& piece : chat_template.render_turns(conversation)) {
+      if (!pieces.empty() && pieces.back()[1] == piece.is_assistant) {
+        pieces.back()[0] = pieces.back()[0].get<std::string>() + piece.text;
+      } else {
+        pieces.push_back({piece.text, piece.is_assistant});
+      }
+    }
+    EXPECT_EQ(pieces, entry["pieces"]) << source;
+  }
+}
+
 class Masks : public testing::TestWithParam<const char*> {};
 
 TEST_P(Masks, tokens_and_loss_masks_are_those_of_transformers) {
