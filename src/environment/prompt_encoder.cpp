@@ -55,8 +55,9 @@ void ChatOptions::validate() const {
 
 void declare_options(base::OptionTable& table, ChatOptions& options) {
   table.topic("data");
-  table.add("apply-chat-template", options.apply_chat_template,
-            "Put prompts to the model through its chat template; a text is a user's only message.");
+  table.add_switch(
+      "apply-chat-template", options.apply_chat_template,
+      "Put prompts to the model through its chat template; a text is a user's only message.");
   table.add("apply-chat-template-kwargs", options.arguments,
             "JSON object of further variables for the template.");
   table.add("chat-template-date", options.date,

@@ -16,7 +16,7 @@ struct JsonlKeys {
   std::string input = "input";
   std::string label;  ///< empty: prompts have no label
   std::string metadata = "metadata";
-  std::string tools;      ///< empty: conversations have no tools
+  std::string tools{};    ///< empty: conversations have no tools
   void validate() const;  ///< throws UserError
 };
 

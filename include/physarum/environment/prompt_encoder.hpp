@@ -20,8 +20,8 @@ namespace physarum::environment {
 /// How prompts are put to the model.
 struct ChatOptions {
   bool apply_chat_template = false;
-  std::string arguments;  ///< JSON object of further variables for the template; empty: none
-  std::string date;       ///< what the template takes for today, YYYY-MM-DD; empty: it has no clock
+  std::string arguments{};  ///< JSON object of further variables for the template; empty: none
+  std::string date{};  ///< what the template takes for today, YYYY-MM-DD; empty: it has no clock
   /// What the names of special tokens mean inside messages, tools and arguments.
   text::SpecialTokens content = text::SpecialTokens::parse;
   void validate() const;  ///< throws UserError
