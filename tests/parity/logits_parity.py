@@ -44,7 +44,7 @@ class Program:
         self.path, self.directory, self.scratch = path, directory, pathlib.Path(scratch)
 
     def run(self, what, tokens):
-        ids, out = self.scratch / "tokens.txt", self.scratch / "out"
+        ids, out = self.scratch / "tokens.txt", self.scratch / what.partition(":")[0]
         ids.write_text(" ".join(map(str, tokens)))
         subprocess.run([self.path, self.directory, ids, what, out], check=True)
         return out
