@@ -20,11 +20,10 @@ Trainer::Impl::Impl(const TrainerSetup& its_setup, std::span<const float> initia
       transformer(its_setup.model, store),
       updater(its_setup.options.optimiser, its_setup.total_steps, its_setup.transfer_type, store,
               initial) {
-  parallel::together(trainers, [&] {
-    setup.options.validate();
-    if (!loss().use_kl_loss) return;
-    reference = std::make_unique<ReferenceModel>(loss().ref_load, setup.model, setup.transfer_type);
-  });
+  parallel::together(trainers, [&] { setup.options.validate(); });
+  if (!loss().use_kl_loss) return;
+  reference =
+      std::make_unique<ReferenceModel>(loss().ref_load, setup.model, setup.transfer_type, trainers);
 }
 
 Trainer::Trainer(const TrainerSetup& setup, std::span<const float> initial,
