@@ -1,6 +1,7 @@
 #include "start_run.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include <nlohmann/json.hpp>
@@ -126,24 +127,34 @@ std::string make_directory(Setup& setup) {
   return told;
 }
 
-std::unique_ptr<model::ParameterStore> load_initial_weights(const Setup& setup) {
+/// Collective over `holders`; they throw together.
+std::unique_ptr<model::ParameterStore> load_initial_weights(const Setup& setup,
+                                                            const parallel::Communicator& holders) {
   auto store = std::make_unique<model::ParameterStore>(setup.model, model::Gradients::none);
   const auto& run = setup.configuration.run;
   if (run.initialise == Initialise::random) {
     model::initialise(setup.model, static_cast<std::uint64_t>(run.seed), store->values());
   } else {
-    model::load_weights(run.hf_checkpoint, setup.model, store->values());
+    model::load_weights(run.hf_checkpoint, setup.model, holders, store->values());
   }
   return store;
 }
 
 /// A new run's, on the ranks that hold them; a checkpoint has brought its own.
 void load_first_weights(Setup& setup, const parallel::Communicator& world) {
+  if (setup.resume) return;
   const bool trains = setup.command == "train";
   const bool holds = trains ? setup.plan.is_trainer(world.rank()) : world.rank() == 0;
-  parallel::together(world, [&] {
-    if (holds && !setup.resume) setup.initial = load_initial_weights(setup);
-  });
+  auto holders = world.split(holds ? 0 : -1, world.rank(), "loading");
+  std::optional<parallel::LocalFailure> failure;
+  try {
+    if (holds) setup.initial = load_initial_weights(setup, holders);
+  } catch (const std::exception& error) {
+    if (!holders.intact()) throw;
+    failure = parallel::describe_failure(error);
+  }
+  holders.close();
+  parallel::agree_or_throw(world, failure);
 }
 
 std::vector<std::string> all_hosts(const parallel::Communicator& world) {

@@ -135,8 +135,7 @@ class ConfigReader {
   }
 
   [[nodiscard]] std::int64_t head_dim(std::int64_t hidden, std::int64_t heads) const {
-    const auto rotated = count("rope.dimension_count", std::max<std::int64_t>(hidden / heads, 1));
-    const auto width = count("attention.key_length", rotated);
+    const auto width = count("attention.key_length", std::max<std::int64_t>(hidden / heads, 1));
     if (count("rope.dimension_count", width) != width) {
       refuse("rope.dimension_count", "is not the width of a head",
              "only full rotary positions are supported");
@@ -154,6 +153,12 @@ class ConfigReader {
     if (embedding == nullptr || embedding->shape.size() != 2) {
       throw base::UserError("tensor 'token_embd.weight' is missing or no matrix", gguf_.where,
                             "give a file that holds a whole model");
+    }
+    const auto tokens = static_cast<std::int64_t>(vocabulary_of(gguf_).size());
+    if (tokens > embedding->shape.front()) {
+      throw base::UserError("has " + std::to_string(tokens) + " tokens, its embedding " +
+                                std::to_string(embedding->shape.front()) + " rows",
+                            gguf_.where, "the file is damaged");
     }
     return embedding->shape.front();
   }

@@ -7,6 +7,8 @@
 #include "physarum/base/contracts.hpp"
 #include "physarum/base/error.hpp"
 
+#include "physarum/parallel/agree.hpp"
+
 #include "physarum/model/weight_source.hpp"
 
 #include "name_some.hpp"
@@ -99,6 +101,22 @@ void load_weights(const std::filesystem::path& path, const ModelConfig& config,
                   std::span<float> flat) {
   const auto source = open_weights(path);
   load_weights(*source, config, {0, static_cast<std::int64_t>(flat.size())}, flat);
+}
+
+void load_weights(const std::filesystem::path& path, const ModelConfig& config,
+                  const parallel::Communicator& holders, std::span<float> flat) {
+  const auto total = static_cast<std::int64_t>(flat.size());
+  const auto part_of = [&](int rank) -> weights::Range {
+    return {total * rank / holders.size(), total * (rank + 1) / holders.size()};
+  };
+  const auto slice = [&](weights::Range part) {
+    return flat.subspan(static_cast<std::size_t>(part.begin),
+                        static_cast<std::size_t>(part.size()));
+  };
+  const auto mine = part_of(holders.rank());
+  parallel::together(holders,
+                     [&] { load_weights(*open_weights(path), config, mine, slice(mine)); });
+  for (int rank = 0; rank < holders.size(); ++rank) holders.broadcast(slice(part_of(rank)), rank);
 }
 
 }  // namespace physarum::model

@@ -7,9 +7,10 @@
 namespace physarum::training {
 
 ReferenceModel::ReferenceModel(const std::filesystem::path& directory,
-                               const model::ModelConfig& config, weights::TransferType type)
+                               const model::ModelConfig& config, weights::TransferType type,
+                               const parallel::Communicator& trainers)
     : store_(config, model::Gradients::none), transformer_(config, store_) {
-  model::load_weights(directory, config, store_.values());
+  model::load_weights(directory, config, trainers, store_.values());
   weights::round_to_transfer(store_.values(), type);
 }
 

@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <vector>
 
+#include "physarum/parallel/communicator.hpp"
+
 #include "physarum/weights/catalogue.hpp"
 
 #include "physarum/model/config.hpp"
@@ -16,9 +18,10 @@ namespace physarum::training {
 /// the transfer type like the trainer's, so that equal weights give a KL of exactly 0.
 class ReferenceModel {
  public:
-  /// Throws UserError if the Hugging Face directory cannot be read or holds another model.
+  /// Collective over the trainer ranks. All throw UserError if the Hugging Face directory cannot be
+  /// read or holds another model.
   ReferenceModel(const std::filesystem::path& directory, const model::ModelConfig& config,
-                 weights::TransferType type);
+                 weights::TransferType type, const parallel::Communicator& trainers);
 
   /// One value per target of the batch.
   [[nodiscard]] std::vector<float> log_probs(const model::PackedBatch& batch, double temperature);

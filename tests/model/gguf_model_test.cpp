@@ -191,7 +191,12 @@ TEST(GgufConfig, names_what_is_not_supported) {
   refuses(real("llama.rope.freq_base", -1.0F), "'llama.rope.freq_base' is not positive");
   refuses(real("llama.rope.freq_base", NAN), "'llama.rope.freq_base' is not positive");
   refuses(integer("tokenizer.ggml.eos_token_id", 4), "'tokenizer.ggml.eos_token_id' is 4");
-  refuses(text("llama.vocab_size", "x"), "");
+}
+
+TEST(GgufConfig, refuses_more_tokens_than_the_embedding_has_rows) {
+  const auto tokens = [](B& b) { Model::add_texts(b, "tokens", {"a", "b", "c", "d", "e"}); };
+  expect_user_error([&] { (void)Model{.entries = {tokens}, .left_out = {"tokens"}}.config(); },
+                    "has 5 tokens, its embedding 4 rows");
 }
 
 TEST(GgufConfig, refuses_layers_that_differ) {

@@ -4,9 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include "physarum/parallel/agree.hpp"
+
+#include "physarum/model/hf_directory.hpp"
+
 #include "physarum/training/trainer.hpp"
 
 #include "support/mpi_test.hpp"
+#include "support/shared_directory.hpp"
 #include "training/synthetic.hpp"
 
 namespace physarum::training {
@@ -135,15 +140,20 @@ TEST(TrainerRanks, skip_a_step_together_if_one_gradient_is_not_finite) {
 }
 
 TEST(TrainerRanks, all_refuse_a_reference_that_one_cannot_read) {
+  const auto& world = physarum::test::world();
+  const physarum::test::SharedDirectory directory(world);
+  parallel::together(world, [&] {
+    if (world.rank() != 0) return;
+    model::save_hf(storage::real_file_system(), directory / "model", test::tiny_model(),
+                   test::tiny_weights());
+  });
   TrainerSetup setup = five_step_setup(LossType::policy_loss);
-  setup.options.loss.use_kl_loss =
-      physarum::test::world().rank() == physarum::test::world().size() - 1;
-  setup.options.loss.ref_load = "/nonexistent";
-  const auto make = [&] {
-    const Trainer trainer(setup, test::tiny_weights(), physarum::test::world());
-  };
-  EXPECT_THROW(make(), base::UserError);
-  physarum::test::world().barrier();
+  setup.options.loss.use_kl_loss = true;
+  setup.options.loss.ref_load = directory / "model";
+  EXPECT_NO_THROW(const Trainer trainer(setup, test::tiny_weights(), world));
+  if (world.rank() == world.size() - 1) setup.options.loss.ref_load = directory / "none";
+  EXPECT_THROW(const Trainer trainer(setup, test::tiny_weights(), world), base::UserError);
+  world.barrier();
 }
 
 }  // namespace

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "physarum/parallel/communicator.hpp"
+
 #include "physarum/weights/catalogue.hpp"
 
 #include "physarum/model/block_type.hpp"
@@ -85,5 +87,11 @@ void load_weights(const WeightSource& source, const ModelConfig& config, weights
 /// All of them, from open_weights(path).
 void load_weights(const std::filesystem::path& path, const ModelConfig& config,
                   std::span<float> flat);
+
+/// The same for several ranks that all need all of them: each reads one part of the files, all of
+/// the same size, and gets the other parts from the others. Collective over `holders`; all of them
+/// throw together. The same bits as one rank alone has.
+void load_weights(const std::filesystem::path& path, const ModelConfig& config,
+                  const parallel::Communicator& holders, std::span<float> flat);
 
 }  // namespace physarum::model
