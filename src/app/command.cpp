@@ -12,12 +12,14 @@ const std::vector<Command>& commands() {
       {"generate", "[CONFIG.toml] [--flag value ...]",
        "Rollouts only: prompts in, samples (HDF5) out.", &run_generate},
       {"inspect", "PATH ... [--no-verify]",
-       "What a run, a checkpoint or any file of ours holds, and whether it is intact.",
+       "What a run, a checkpoint, any file of ours, a GGUF or a safetensors file holds, and "
+       "whether "
+       "it is intact.",
        &run_inspect},
       {"convert", "IN OUT [--flag value ...]",
-       "prompts.jsonl to prompts.h5; a checkpoint, or a Hugging Face directory's weights in "
-       "another "
-       "type, to a Hugging Face directory.",
+       "prompts.jsonl to prompts.h5; a GGUF file, a checkpoint or a Hugging Face directory to a "
+       "new "
+       "Hugging Face directory.",
        &run_convert},
       {"check", "[CONFIG.toml] [--ranks N] [--slurm | --slurm-components] [--flag value ...]",
        "Validates a configuration and prints it resolved, with rank layout and memory, or a Slurm "

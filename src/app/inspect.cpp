@@ -13,6 +13,7 @@
 #include "physarum/sample/sample_file.hpp"
 
 #include "inspect_checkpoint.hpp"
+#include "inspect_weights.hpp"
 
 namespace physarum::app {
 
@@ -95,13 +96,16 @@ void add_prompts(const Path& path, Lines& lines) {
   const sample::FilePromptSource prompts(path);
   std::map<std::string, std::int64_t> environments;
   std::size_t longest = 0;
+  std::int64_t conversations = 0;
   for (std::int64_t row = 0; row < prompts.size(); ++row) {
     const auto prompt = prompts.at(row);
     ++environments[prompt.environment.empty() ? "the run's" : prompt.environment];
-    longest = std::max(longest, prompt.text.size());
+    longest = std::max(longest, prompt.text.size() + prompt.messages.size());
+    if (!prompt.messages.empty()) ++conversations;
   }
   lines.push_back("prompts: " + std::to_string(prompts.size()) + ", the longest has " +
                   std::to_string(longest) + " bytes");
+  if (conversations > 0) lines.push_back("of them conversations: " + std::to_string(conversations));
   for (const auto& [name, count] : environments)
     lines.push_back("environment " + name + ": " + std::to_string(count) + " prompts");
 }
@@ -161,7 +165,9 @@ Inspection inspect_samples(const Path& directory, Verify verify) {
 
 Inspection inspect(const Path& path, Verify verify) {
   auto& files = storage::real_file_system();
-  if (!std::filesystem::is_directory(path)) return inspect_file(path, verify);
+  if (!std::filesystem::is_directory(path)) {
+    return is_weight_file(path) ? inspect_weights(path, verify) : inspect_file(path, verify);
+  }
   if (storage::is_checkpoint(files, path)) return inspect_checkpoint(path, verify);
   if (!storage::list_checkpoints(files, path).empty()) return inspect_checkpoints(path, verify);
   Inspection all;

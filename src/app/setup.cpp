@@ -9,6 +9,7 @@
 
 #include "physarum/sample/prompt_file.hpp"
 
+#include "physarum/model/hf_directory.hpp"
 #include "physarum/model/parameter_layout.hpp"
 
 #include "run_directory.hpp"
@@ -74,8 +75,9 @@ Setup read_all(const std::string& command, const std::vector<std::string>& argum
       world_size, configuration.layout, {.trainer_ranks = trains ? 1 : 0, .rollout_ranks = 1});
   if (trains) configuration.buffer.validate_for(static_cast<int>(plan.trainer_ranks().size()));
   const std::filesystem::path directory = configuration.run.hf_checkpoint;
-  auto model = model::ModelConfig::from_file(directory / "config.json");
+  auto model = model::read_hf_config(directory);
   configuration.rollout.validate(model);
+  if (trains) configuration.training.validate(model);
   Setup setup{.command = command,
               .configuration = configuration,
               .toml = to_toml(configuration),

@@ -120,14 +120,17 @@ std::vector<std::string> read_arguments(const std::vector<std::string>& argument
   CLI::App parser;
   parser.set_help_flag();
   parser.allow_extras();
+  // The last one given wins, so that scripts can append overrides.
   for (const auto& option : table.options()) {
     const std::string flag = "--" + option.name;
     if (option.is_switch()) {
-      parser.add_flag_function(flag + ",!--no-" + option.name, [&option, flag](std::int64_t count) {
-        option.set(count > 0 ? "true" : "false", flag);
-      });
+      parser
+          .add_flag_function(flag + ",!--no-" + option.name,
+                             [&option, flag](std::int64_t count) {
+                               option.set(count > 0 ? "true" : "false", flag);
+                             })
+          ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     } else {
-      // One value each; the last one given wins, so that scripts can append overrides.
       parser
           .add_option_function<std::string>(
               flag, [&option, flag](const std::string& value) { option.set(value, flag); })

@@ -1,5 +1,6 @@
 #include "physarum/environment/jsonl_prompts.hpp"
 
+#include <algorithm>
 #include <fstream>
 
 #include <nlohmann/json.hpp>
@@ -14,7 +15,8 @@ namespace physarum::environment {
 
 namespace {
 
-using nlohmann::json;
+/// Messages and tools are shown to the model: their keys stay in order.
+using json = nlohmann::ordered_json;
 
 /// Turns one line into a prompt.
 class PromptReader {
@@ -28,7 +30,8 @@ class PromptReader {
                             "write {\"input\": ...} in a line");
     }
     sample::Prompt prompt;
-    prompt.text = read_input(row, where);
+    read_input(row, where, prompt);
+    if (!keys_.tools.empty()) read_tools(row, where, prompt);
     if (!keys_.label.empty()) prompt.label = read_label(row, where);
     prompt.environment = environment_;
     read_metadata(row, where, prompt);
@@ -54,17 +57,48 @@ class PromptReader {
     throw base::UserError("the field '" + key + "' holds a NUL character", where, "remove it");
   }
 
-  [[nodiscard]] std::string read_input(const json& row, const std::string& where) const {
+  void read_input(const json& row, const std::string& where, sample::Prompt& prompt) const {
     const json& input = find(row, keys_.input, where, "--input-key");
     if (input.is_array()) {
-      throw base::UserError("the field '" + keys_.input + "' is a list of messages", where,
-                            "write the prompt as one text with the chat template applied");
+      check_messages(input, where);
+      prompt.messages = input.dump();
+      return;
     }
     if (!input.is_string() || input.get_ref<const std::string&>().empty()) {
       throw base::UserError("the field '" + keys_.input + "' is no text or an empty one", where,
-                            "write the prompt as a text");
+                            "write the prompt as a text or a list of messages");
     }
-    return checked(input.get_ref<const std::string&>(), keys_.input, where);
+    prompt.text = checked(input.get_ref<const std::string&>(), keys_.input, where);
+  }
+
+  /// The role of each is all that every chat template needs; the rest is the template's business.
+  void check_messages(const json& messages, const std::string& where) const {
+    const bool good =
+        !messages.empty() && std::all_of(messages.begin(), messages.end(), [](const json& message) {
+          return message.is_object() && message.contains("role") && message["role"].is_string();
+        });
+    if (good) return;
+    throw base::UserError(
+        "the field '" + keys_.input + "' is no list of messages, each with a role", where,
+        R"(write [{"role": "user", "content": "..."}])");
+  }
+
+  void read_tools(const json& row, const std::string& where, sample::Prompt& prompt) const {
+    const auto tools = row.find(keys_.tools);
+    if (tools == row.end() || tools->is_null()) return;
+    const bool good =
+        tools->is_array() && std::all_of(tools->begin(), tools->end(),
+                                         [](const json& tool) { return tool.is_object(); });
+    if (!good) {
+      throw base::UserError("the field '" + keys_.tools + "' is no list of tools", where,
+                            "write a list of JSON objects or name another field with --tool-key");
+    }
+    if (tools->empty()) return;
+    if (prompt.messages.empty()) {
+      throw base::UserError("the prompt has tools but is no list of messages", where,
+                            R"(write it as [{"role": "user", "content": "..."}])");
+    }
+    prompt.tools = tools->dump();
   }
 
   [[nodiscard]] std::string read_label(const json& row, const std::string& where) const {
@@ -115,7 +149,8 @@ std::vector<sample::Prompt> read_jsonl_prompts(std::istream& stream, std::string
   while (const auto line = lines.next()) {
     if (is_blank(*line)) continue;
     const std::string place = lines.place();
-    prompts.push_back(reader.read(text::parse_strict_json(*line, place, limits.json_depth), place));
+    prompts.push_back(
+        reader.read(text::parse_strict_ordered_json(*line, place, limits.json_depth), place));
     prompts.back().id = base::PromptId(static_cast<std::int64_t>(prompts.size()) - 1);
   }
   if (prompts.empty()) {

@@ -54,10 +54,13 @@ void declare_options(base::OptionTable& table, EnvironmentOptions& options) {
 
 void declare_options(base::OptionTable& table, JsonlKeys& keys) {
   table.topic("data");
-  table.add("input-key", keys.input, "Field of each JSON line that holds the prompt.");
+  table.add("input-key", keys.input,
+            "Field of each JSON line that holds the prompt: a text, or a list of messages.");
   table.add("label-key", keys.label,
             "Field that holds the reference answer; without it prompts have none.");
   table.add("metadata-key", keys.metadata, "Field that holds a JSON object of more.");
+  table.add("tool-key", keys.tools,
+            "Field that holds the list of tools of a conversation; without it there are none.");
 }
 
 }  // namespace physarum::environment

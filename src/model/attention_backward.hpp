@@ -54,27 +54,31 @@ inline float dot(const float* a, const float* b, std::int64_t width) {
 /// Scores and their gradients for a block; rows behind the last token become zeros, since they take
 /// part in the sums over rows that follow.
 inline void block_gradients(const AttentionShape& shape, const Packing& packing, std::int64_t head,
-                            std::int64_t first, std::int64_t keys, const BackwardMemory& memory,
+                            std::int64_t first, const KeyRange& keys, const BackwardMemory& memory,
                             const float* out, const float* log_sums) {
   const std::int64_t panel = tile_columns * packing.width;
-  multiply<Store::replace>(query_block, keys, packing.width, {memory.queries, packing.width, 1},
-                           {memory.key_panels, panel, tile_columns},
+  const std::int64_t begin = keys.begin * packing.width;
+  multiply<Store::replace>(query_block, keys.count, packing.width,
+                           {memory.queries, packing.width, 1},
+                           {memory.key_panels + begin, panel, tile_columns},
                            {memory.probabilities, packing.padded_tokens});
-  multiply<Store::replace>(query_block, keys, packing.width, {memory.d_outputs, packing.width, 1},
-                           {memory.value_panels, panel, tile_columns},
-                           {memory.d_scores, packing.padded_tokens});
+  multiply<Store::replace>(
+      query_block, keys.count, packing.width, {memory.d_outputs, packing.width, 1},
+      {memory.value_panels + begin, panel, tile_columns}, {memory.d_scores, packing.padded_tokens});
   for (std::int64_t r = 0; r < query_block; ++r) {
     float* scores = memory.probabilities + r * packing.padded_tokens;
     float* d_scores = memory.d_scores + r * packing.padded_tokens;
     const std::int64_t token = first + r;
     if (token >= packing.tokens) {
-      fill(scores, keys, 0.0F);
-      fill(d_scores, keys, 0.0F);
+      fill(scores, keys.count, 0.0F);
+      fill(d_scores, keys.count, 0.0F);
       continue;
     }
     const float* output = out + token * shape.heads * shape.head_dim + head * shape.head_dim;
     const float weighted = dot(output, memory.d_outputs + r * packing.width, shape.head_dim);
-    softmax_row_backward(scores, d_scores, keys, token, log_sums[token], weighted);
+    hide_before_window(shape, keys, token, scores);
+    softmax_row_backward(scores, d_scores, keys.count, token - keys.begin, log_sums[token],
+                         weighted);
   }
 }
 
@@ -82,20 +86,21 @@ inline void attend_block_backward(const AttentionShape& shape, const Packing& pa
                                   const float* qkv, std::int64_t head, std::int64_t first,
                                   const BackwardMemory& memory, const float* out,
                                   const float* log_sums, const float* d_out, float* d_qkv) {
-  const std::int64_t keys = keys_seen(packing, first);
+  const KeyRange keys(shape, packing, first);
+  const std::int64_t begin = keys.begin * packing.width;
   const std::int64_t row = packing.padded_tokens;
   pack_queries(shape, packing, qkv, head, first, memory.queries);
   pack_rows(packing, d_out + head * shape.head_dim, shape.heads * shape.head_dim, first,
             query_block, memory.d_outputs);
   block_gradients(shape, packing, head, first, keys, memory, out, log_sums);
-  multiply<Store::add>(keys, packing.width, query_block, {memory.probabilities, 1, row},
+  multiply<Store::add>(keys.count, packing.width, query_block, {memory.probabilities, 1, row},
                        {memory.d_outputs, tile_columns, packing.width},
-                       {memory.d_values, packing.width});
-  multiply<Store::add>(keys, packing.width, query_block, {memory.d_scores, 1, row},
+                       {memory.d_values + begin, packing.width});
+  multiply<Store::add>(keys.count, packing.width, query_block, {memory.d_scores, 1, row},
                        {memory.queries, tile_columns, packing.width},
-                       {memory.d_keys, packing.width});
-  multiply<Store::replace>(query_block, packing.width, keys, {memory.d_scores, row, 1},
-                           {memory.keys, tile_columns, packing.width},
+                       {memory.d_keys + begin, packing.width});
+  multiply<Store::replace>(query_block, packing.width, keys.count, {memory.d_scores, row, 1},
+                           {memory.keys + begin, tile_columns, packing.width},
                            {memory.d_queries, packing.width});
   const float scale = 1.0F / std::sqrt(static_cast<float>(shape.head_dim));
   for (std::int64_t t = first; t < first + query_block && t < packing.tokens; ++t) {

@@ -17,7 +17,8 @@ inline std::int64_t attention_scratch(const AttentionShape& shape) {
   return 5 * packing.sequence() + 3 * packing.block() + 2 * packing.scores();
 }
 
-/// Scores become e^(score - largest), 0 for keys after the query. Returns log of their sum.
+/// Scores become e^(score - largest), 0 for keys after column `row`, the query's own. Returns log
+/// of their sum.
 inline float softmax_row(float* scores, std::int64_t keys, std::int64_t row, float* inverse_sum) {
   Float8 largest = splat(-1e30F);
   for (std::int64_t j = 0; j < keys; j += lanes) {
@@ -56,21 +57,24 @@ struct ForwardMemory {
 inline void attend_block(const AttentionShape& shape, const Packing& packing, const float* qkv,
                          std::int64_t head, std::int64_t first, const ForwardMemory& memory,
                          float* out, float* log_sums) {
-  const std::int64_t keys = keys_seen(packing, first);
+  const KeyRange keys(shape, packing, first);
   pack_queries(shape, packing, qkv, head, first, memory.queries);
-  multiply<Store::replace>(query_block, keys, packing.width, {memory.queries, packing.width, 1},
-                           {memory.key_panels, tile_columns * packing.width, tile_columns},
-                           {memory.scores, packing.padded_tokens});
+  multiply<Store::replace>(
+      query_block, keys.count, packing.width, {memory.queries, packing.width, 1},
+      {memory.key_panels + keys.begin * packing.width, tile_columns * packing.width, tile_columns},
+      {memory.scores, packing.padded_tokens});
   const std::int64_t rows =
       packing.tokens - first < query_block ? packing.tokens - first : query_block;
   float inverse_sums[query_block];
   for (std::int64_t r = 0; r < rows; ++r) {
-    log_sums[first + r] =
-        softmax_row(memory.scores + r * packing.padded_tokens, keys, first + r, &inverse_sums[r]);
+    float* scores = memory.scores + r * packing.padded_tokens;
+    hide_before_window(shape, keys, first + r, scores);
+    log_sums[first + r] = softmax_row(scores, keys.count, first + r - keys.begin, &inverse_sums[r]);
   }
   multiply<Store::replace>(
-      query_block, packing.width, keys, {memory.scores, packing.padded_tokens, 1},
-      {memory.values, tile_columns, packing.width}, {memory.outputs, packing.width});
+      query_block, packing.width, keys.count, {memory.scores, packing.padded_tokens, 1},
+      {memory.values + keys.begin * packing.width, tile_columns, packing.width},
+      {memory.outputs, packing.width});
   for (std::int64_t r = 0; r < rows; ++r) {
     const float* from = memory.outputs + r * packing.width;
     float* to = out + (first + r) * shape.heads * shape.head_dim + head * shape.head_dim;

@@ -130,10 +130,29 @@ PHYSARUM_INLINE Float8 keep_first(Float8 v, std::int64_t count, float fill) {
   return index < bounds ? v : splat(fill);
 }
 
-/// Keys that a block of queries starting at `first` can see, in whole tiles.
-inline std::int64_t keys_seen(const Packing& packing, std::int64_t first) {
-  const std::int64_t end = round_up(first + query_block, tile_columns);
-  return end < packing.padded_tokens ? end : packing.padded_tokens;
+/// First key that query `token` can see.
+inline std::int64_t first_seen(const AttentionShape& shape, std::int64_t token) {
+  return shape.window > 0 && token >= shape.window ? token - shape.window + 1 : 0;
+}
+
+/// Keys that a block of queries can see, in whole tiles: [begin, begin + count). Scores of the
+/// block have one column for each of them.
+struct KeyRange {
+  KeyRange(const AttentionShape& shape, const Packing& packing, std::int64_t first_query)
+      : begin(first_seen(shape, first_query) / tile_columns * tile_columns) {
+    const std::int64_t end = round_up(first_query + query_block, tile_columns);
+    count = (end < packing.padded_tokens ? end : packing.padded_tokens) - begin;
+  }
+  std::int64_t begin;
+  std::int64_t count;
+};
+
+/// Scores of keys before a query's window become so low that their exponential is 0. These are at
+/// most the columns of the first two tiles.
+inline void hide_before_window(const AttentionShape& shape, const KeyRange& keys,
+                               std::int64_t token, float* scores) {
+  const std::int64_t hidden = first_seen(shape, token) - keys.begin;
+  if (hidden > 0) fill(scores, hidden, -1e30F);
 }
 
 }  // namespace physarum::model::PHYSARUM_KERNELS

@@ -13,6 +13,11 @@ const nlohmann::json no_fields = nlohmann::json::object();
 // Exact in double, so that the comparison is; ModelConfig::validate() knows the real limits.
 constexpr double largest_integer = 0x1p31;
 
+bool is_count(const nlohmann::json& value) {
+  return value.is_number_integer() && value.get<double>() >= 0 &&
+         value.get<double>() <= largest_integer;
+}
+
 bool is_token_id(const nlohmann::json& value) {
   return value.is_number_integer() && value.get<double>() >= 0 &&
          value.get<double>() <= std::numeric_limits<base::TokenId>::max();
@@ -32,6 +37,11 @@ const nlohmann::json* ConfigFields::find(const char* name) const {
 }
 
 bool ConfigFields::has(const char* name) const { return find(name) != nullptr; }
+
+bool ConfigFields::is_null(const char* name) const {
+  const auto at = object_->find(name);
+  return at != object_->end() && at->is_null();
+}
 
 void ConfigFields::refuse(const char* name, std::string_view what, std::string_view mend) const {
   throw base::UserError("field '" + std::string(name) + "' " + std::string(what), where_, mend);
@@ -64,6 +74,37 @@ double ConfigFields::positive(const char* name, std::optional<double> otherwise)
   return number;
 }
 
+double ConfigFields::number(const char* name, double otherwise) const {
+  const auto* value = find(name);
+  if (value == nullptr) return otherwise;
+  if (!value->is_number() || !std::isfinite(value->get<double>())) {
+    refuse(name, "is " + value->dump(), "it must be a number");
+  }
+  return value->get<double>();
+}
+
+std::int64_t ConfigFields::integer(const char* name, std::int64_t otherwise) const {
+  const auto* value = find(name);
+  if (value == nullptr) return otherwise;
+  if (!is_count(*value)) {
+    refuse(name, "is " + value->dump(), "it must be an integer that is not negative");
+  }
+  return value->get<std::int64_t>();
+}
+
+std::vector<std::int64_t> ConfigFields::integers(const char* name) const {
+  const auto* value = find(name);
+  if (value == nullptr) return {};
+  std::vector<std::int64_t> numbers;
+  for (const auto& item : *value) {
+    if (!value->is_array() || !is_count(item)) {
+      refuse(name, "is " + value->dump(), "it must be a list of integers that are not negative");
+    }
+    numbers.push_back(item.get<std::int64_t>());
+  }
+  return numbers;
+}
+
 bool ConfigFields::boolean(const char* name, bool otherwise) const {
   const auto* value = find(name);
   if (value == nullptr) return otherwise;
@@ -79,6 +120,19 @@ std::string ConfigFields::text(const char* name, std::optional<std::string> othe
   }
   if (!value->is_string()) refuse(name, "is " + value->dump(), "it must be a string");
   return value->get<std::string>();
+}
+
+std::vector<std::string> ConfigFields::texts(const char* name) const {
+  const auto* value = find(name);
+  if (value == nullptr) return {};
+  std::vector<std::string> texts;
+  for (const auto& item : *value) {
+    if (!value->is_array() || !item.is_string()) {
+      refuse(name, "is " + value->dump(), "it must be a list of strings");
+    }
+    texts.push_back(item.get<std::string>());
+  }
+  return texts;
 }
 
 std::vector<base::TokenId> ConfigFields::token_ids(const char* name) const {

@@ -19,12 +19,22 @@ class ConfigFields {
   ConfigFields(const nlohmann::json& object, std::string where);
 
   [[nodiscard]] bool has(const char* name) const;
+  /// Present, but null.
+  [[nodiscard]] bool is_null(const char* name) const;
   /// Without a default the field is required.
   [[nodiscard]] std::int64_t positive_integer(const char* name,
                                               std::optional<std::int64_t> otherwise = {}) const;
   [[nodiscard]] double positive(const char* name, std::optional<double> otherwise = {}) const;
+  /// Any finite number.
+  [[nodiscard]] double number(const char* name, double otherwise) const;
+  /// From 0 on.
+  [[nodiscard]] std::int64_t integer(const char* name, std::int64_t otherwise) const;
+  /// A list of such numbers; empty if the field is absent.
+  [[nodiscard]] std::vector<std::int64_t> integers(const char* name) const;
   [[nodiscard]] bool boolean(const char* name, bool otherwise) const;
   [[nodiscard]] std::string text(const char* name, std::optional<std::string> otherwise = {}) const;
+  /// A list of strings; empty if the field is absent.
+  [[nodiscard]] std::vector<std::string> texts(const char* name) const;
   /// A token id, a list of them, or none.
   [[nodiscard]] std::vector<base::TokenId> token_ids(const char* name) const;
   /// A nested object; empty if the field is absent.

@@ -16,14 +16,16 @@
 
 namespace physarum::model::PHYSARUM_KERNELS {
 
-/// Keys and values of one layer and key-value head in every block.
+/// Keys and values of one layer and key-value head in the blocks that can be seen. Positions count
+/// from the first of these blocks.
 struct HeadCache {
   float* const* blocks;
   std::int64_t offset;     ///< of the keys in a block
   std::int64_t values_at;  ///< of the values behind them
   std::int64_t head_dim;
   std::int64_t value_width;
-  std::int64_t tokens;  ///< positions that can be seen
+  std::int64_t hidden;  ///< positions of the first block that lie before the window
+  std::int64_t tokens;  ///< positions up to the last one that can be seen
   [[nodiscard]] const float* keys(std::int64_t block) const { return blocks[block] + offset; }
   [[nodiscard]] const float* values(std::int64_t block) const { return keys(block) + values_at; }
 };
@@ -122,6 +124,8 @@ inline void attend_heads(const HeadCache& cache, const float* queries, float* ou
   score_heads<heads>(cache, queries, padded, scores);
   float factors[heads];
   for (int h = 0; h < heads; ++h) {
+    // So low that its exponential is 0.
+    if (cache.hidden > 0) fill(scores + h * padded, cache.hidden, -1e30F);
     factors[h] = soften(scores + h * padded, cache.tokens, padded);
   }
   std::int64_t column = 0;
@@ -136,13 +140,16 @@ inline void attend_heads(const HeadCache& cache, const float* queries, float* ou
 inline void attend(const CacheShape& shape, const CacheRow& row, const float* queries, float* out,
                    float* scratch) {
   const std::int64_t group = shape.heads / shape.key_value_heads;
+  const std::int64_t block = row.first_seen() / cache_block_tokens;
+  const std::int64_t begin = block * cache_block_tokens;
   for (std::int64_t kv = 0; kv < shape.key_value_heads; ++kv) {
-    const HeadCache cache{.blocks = row.blocks,
+    const HeadCache cache{.blocks = row.blocks + block,
                           .offset = row.layer * shape.layer_floats() + kv * shape.head_floats(),
                           .values_at = shape.key_floats(),
                           .head_dim = shape.head_dim,
                           .value_width = shape.value_width(),
-                          .tokens = row.position + 1};
+                          .hidden = row.first_seen() - begin,
+                          .tokens = row.position + 1 - begin};
     std::int64_t head = 0;
     while (head < group) {
       const std::int64_t at = (kv * group + head) * shape.head_dim;

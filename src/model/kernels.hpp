@@ -13,6 +13,8 @@ struct AttentionShape {
   std::int64_t head_dim;
   const float* cosines;  ///< [tokens, head_dim / 2]
   const float* sines;    ///< [tokens, head_dim / 2]
+  /// A token sees itself and the window - 1 tokens before it; 0: all before it.
+  std::int64_t window = 0;
   [[nodiscard]] std::int64_t row_width() const { return (heads + 2 * key_value_heads) * head_dim; }
 };
 

@@ -4,23 +4,11 @@
 
 #include "physarum/base/contracts.hpp"
 
+#include "row_selection.hpp"
+
 namespace physarum::model {
 
 namespace {
-void gather(const float* from, std::span<const std::int64_t> rows, std::int64_t width, float* to) {
-  for (const auto row : rows) to = std::copy_n(from + row * width, width, to);
-}
-
-/// All other rows become zeros.
-void scatter(const float* from, std::span<const std::int64_t> rows, std::int64_t width,
-             std::int64_t all_rows, float* to) {
-  std::fill_n(to, all_rows * width, 0.0F);
-  for (const auto row : rows) {
-    std::copy_n(from, width, to + row * width);
-    from += width;
-  }
-}
-
 std::int64_t longest_sequence(std::span<const std::int64_t> starts) {
   std::int64_t longest = 0;
   for (std::size_t s = 1; s < starts.size(); ++s) {
@@ -34,12 +22,18 @@ std::int64_t count(std::span<const std::int64_t> rows) {
 }
 }  // namespace
 
-LayerStack::Layer::Layer(const ModelConfig& config, const LayerOffsets& at)
-    : mixer(config, at), rows(config, at) {}
+LayerStack::Layer::Layer(const ModelConfig& config, const LayerOffsets& at, std::int64_t window)
+    : mixer(config, at, window), rows(config, at) {}
 
 LayerStack::LayerStack(const ModelConfig& config, const ModelOffsets& at)
-    : config_(&config), embedding_(at.embedding), rope_(config), memory_(at.layers.size()) {
-  for (const auto& layer : at.layers) layers_.emplace_back(config, layer);
+    : config_(&config),
+      embedding_(at.embedding),
+      rope_(config),
+      memory_(at.layers.size()),
+      balance_(config) {
+  for (std::size_t i = 0; i < at.layers.size(); ++i) {
+    layers_.emplace_back(config, at.layers[i], config.window(static_cast<std::int64_t>(i)));
+  }
 }
 
 LayerStack::LayerMemory& LayerStack::memory_of(std::size_t layer) {
@@ -47,12 +41,17 @@ LayerStack::LayerMemory& LayerStack::memory_of(std::size_t layer) {
 }
 
 void LayerStack::forward(const float* flat, const PackedBatch& batch,
-                         std::span<const std::int64_t> rows, Keep keep) {
+                         std::span<const std::int64_t> rows, Keep keep, LoadBalancing balancing) {
   base::expects(!rows.empty(), "somebody must look at the result");
+  base::expects(balancing == LoadBalancing::skip ||
+                    (config_->has_experts() && count(rows) == batch.n_tokens()),
+                "load balancing is about all tokens of a model with experts");
   tokens_ = batch.tokens;
   starts_ = batch.sequence_starts;
   rows_.assign(rows.begin(), rows.end());
   keep_ = keep;
+  balancing_ = balancing;
+  if (balancing == LoadBalancing::compute) balance_.begin(starts_);
   rope_.reserve(longest_sequence(starts_));
   output_.reserve(count(rows_) * config_->hidden_size);
   d_output_.reserve(keep == Keep::for_backward ? count(rows_) * config_->hidden_size : 0);
@@ -82,6 +81,12 @@ void LayerStack::run_layer(const float* flat, std::size_t layer) {
   next.reserve(size);
   layers_[layer].rows.forward(flat, tokens, memory.mixer.attended.data(), memory.rows, shared_,
                               next.data());
+  note_choices(layer);
+}
+
+void LayerStack::note_choices(std::size_t layer) {
+  if (balancing_ == LoadBalancing::skip || !layers_[layer].rows.has_experts()) return;
+  balance_.add(memory_of(layer).rows.experts.routing);
 }
 
 void LayerStack::run_last_layer(const float* flat) {
@@ -91,14 +96,20 @@ void LayerStack::run_last_layer(const float* flat) {
   layers_.back().mixer.forward(flat, sequences(), memory.input.data(), memory.mixer, shared_);
   selected_attended_.reserve(count(rows_) * width);
   memory.rows.middle.reserve(count(rows_) * hidden);
-  gather(memory.mixer.attended.data(), rows_, width, selected_attended_.data());
-  gather(memory.input.data(), rows_, hidden, memory.rows.middle.data());
+  gather_rows(memory.mixer.attended.data(), rows_, width, selected_attended_.data());
+  gather_rows(memory.input.data(), rows_, hidden, memory.rows.middle.data());
   layers_.back().rows.forward(flat, count(rows_), selected_attended_.data(), memory.rows, shared_,
                               output_.data());
+  note_choices(layers_.size() - 1);
 }
 
-void LayerStack::backward(const float* flat, float* flat_gradients) {
+void LayerStack::backward(const float* flat, float* flat_gradients,
+                          std::span<const float> d_balance_losses) {
   base::expects(keep_ == Keep::for_backward, "forward() did not keep what backward() needs");
+  base::expects(d_balance_losses.empty() || balancing_ == LoadBalancing::compute,
+                "gradients of losses that forward() computed");
+  balance_gradient_ =
+      d_balance_losses.empty() ? BalanceGradient{} : balance_.gradient(d_balance_losses);
   const auto tokens = sequences().tokens();
   d_attended_.reserve(tokens * config_->query_width());
   d_stream_.reserve(tokens * config_->hidden_size);
@@ -106,7 +117,8 @@ void LayerStack::backward(const float* flat, float* flat_gradients) {
   for (std::size_t layer = layers_.size() - 1; layer-- > 0;) {
     auto& memory = memory_[layer];
     layers_[layer].rows.backward(flat, flat_gradients, tokens, memory.mixer.attended.data(),
-                                 memory.rows, shared_, d_stream_.data(), d_attended_.data());
+                                 memory.rows, balance_gradient_, shared_, d_stream_.data(),
+                                 d_attended_.data());
     layers_[layer].mixer.backward(flat, flat_gradients, sequences(), memory.input.data(),
                                   memory.mixer, d_attended_.data(), shared_, d_stream_.data());
   }
@@ -120,9 +132,10 @@ void LayerStack::run_last_layer_backward(const float* flat, float* flat_gradient
   const auto width = config_->query_width();
   d_selected_attended_.reserve(count(rows_) * width);
   layers_.back().rows.backward(flat, flat_gradients, count(rows_), selected_attended_.data(),
-                               memory.rows, shared_, d_output_.data(), d_selected_attended_.data());
-  scatter(d_selected_attended_.data(), rows_, width, tokens, d_attended_.data());
-  scatter(d_output_.data(), rows_, config_->hidden_size, tokens, d_stream_.data());
+                               memory.rows, balance_gradient_, shared_, d_output_.data(),
+                               d_selected_attended_.data());
+  scatter_rows(d_selected_attended_.data(), rows_, width, tokens, d_attended_.data());
+  scatter_rows(d_output_.data(), rows_, config_->hidden_size, tokens, d_stream_.data());
   layers_.back().mixer.backward(flat, flat_gradients, sequences(), memory.input.data(),
                                 memory.mixer, d_attended_.data(), shared_, d_stream_.data());
 }

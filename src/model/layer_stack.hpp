@@ -13,6 +13,7 @@
 #include "physarum/model/rope_table.hpp"
 #include "physarum/model/transformer.hpp"
 
+#include "load_balance.hpp"
 #include "row_transform.hpp"
 #include "token_mixer.hpp"
 
@@ -24,19 +25,22 @@ class LayerStack {
  public:
   LayerStack(const ModelConfig& config, const ModelOffsets& at);
 
-  /// `rows`: rising indices of tokens; at least one. The batch has been checked.
+  /// `rows`: rising indices of tokens; at least one; all of them for load balancing. The batch has
+  /// been checked.
   void forward(const float* flat, const PackedBatch& batch, std::span<const std::int64_t> rows,
-               Keep keep);
+               Keep keep, LoadBalancing balancing);
+  /// [S] of the last forward() with load balancing.
+  [[nodiscard]] std::span<const float> balance_losses() { return balance_.losses(); }
   /// [rows, hidden] of the last forward().
   [[nodiscard]] const float* output() const { return output_.data(); }
   /// [rows, hidden]: to be filled before backward().
   [[nodiscard]] float* d_output() { return d_output_.data(); }
-  /// Adds to all gradients; uses up what the last forward() kept.
-  void backward(const float* flat, float* flat_gradients);
+  /// Adds to all gradients; uses up what the last forward() kept. `d_balance_losses`: [S] or empty.
+  void backward(const float* flat, float* flat_gradients, std::span<const float> d_balance_losses);
 
  private:
   struct Layer {
-    Layer(const ModelConfig& config, const LayerOffsets& at);
+    Layer(const ModelConfig& config, const LayerOffsets& at, std::int64_t window);
     TokenMixer mixer;
     RowTransform rows;
   };
@@ -52,6 +56,7 @@ class LayerStack {
   void run_layer(const float* flat, std::size_t layer);
   void run_last_layer(const float* flat);
   void run_last_layer_backward(const float* flat, float* flat_gradients);
+  void note_choices(std::size_t layer);
   void embed_backward(float* flat_gradients) const;
 
   const ModelConfig* config_;
@@ -60,11 +65,14 @@ class LayerStack {
   std::vector<Layer> layers_;
   std::vector<LayerMemory> memory_;
   SharedMemory shared_;
+  LoadBalance balance_;
+  BalanceGradient balance_gradient_;
 
   std::vector<base::TokenId> tokens_;
   std::vector<std::int64_t> starts_;
   std::vector<std::int64_t> rows_;
   Keep keep_ = Keep::nothing;
+  LoadBalancing balancing_ = LoadBalancing::skip;
   AlignedBuffer d_stream_;             ///< [T, hidden]
   AlignedBuffer d_attended_;           ///< [T, query_width]
   AlignedBuffer selected_attended_;    ///< [rows, query_width]

@@ -136,7 +136,12 @@ void check_cover(std::vector<StoredTensor>& tensors, std::uint64_t data_bytes,
 
 }  // namespace
 
-std::int64_t element_bytes(ElementType type) { return type == ElementType::f32 ? 4 : 2; }
+std::int64_t element_bytes(ElementType type) { return block_form(block_type(type)).bytes; }
+
+BlockType block_type(ElementType type) {
+  if (type == ElementType::f32) return BlockType::f32;
+  return type == ElementType::bf16 ? BlockType::bf16 : BlockType::f16;
+}
 
 std::int64_t StoredTensor::elements() const {
   return static_cast<std::int64_t>(end - begin) / element_bytes(type);

@@ -1,8 +1,10 @@
 #include <algorithm>
-#include <array>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <fstream>
+#include <string>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -15,20 +17,28 @@
 
 #include "physarum/model/safetensors.hpp"
 
+#include "half.hpp"
+
 namespace physarum::model {
 
 namespace {
 
 constexpr std::size_t header_alignment = 8;
 
+std::int64_t elements_of(const TensorView& tensor) {
+  std::int64_t count = 1;
+  for (const auto extent : tensor.shape) count *= extent;
+  return count;
+}
+
 std::string header_text(std::span<const TensorView> tensors, ElementType type) {
   nlohmann::ordered_json json;
   json["__metadata__"] = {{"format", "pt"}};
   std::uint64_t begin = 0;
   for (const auto& tensor : tensors) {
-    const auto end = begin + tensor.values.size() * static_cast<std::uint64_t>(element_bytes(type));
+    const auto end = begin + static_cast<std::uint64_t>(elements_of(tensor) * element_bytes(type));
     json[std::string(tensor.name)] = {
-        {"dtype", type == ElementType::f32 ? "F32" : "BF16"},
+        {"dtype", block_form(block_type(type)).name},
         {"shape", std::vector<std::int64_t>(tensor.shape.begin(), tensor.shape.end())},
         {"data_offsets", {begin, end}}};
     begin = end;
@@ -38,28 +48,53 @@ std::string header_text(std::span<const TensorView> tensors, ElementType type) {
   return text;
 }
 
-void write_values(std::ofstream& file, std::span<const float> values, ElementType type) {
-  const auto transfer =
-      type == ElementType::f32 ? weights::TransferType::f32 : weights::TransferType::bf16;
-  std::array<std::byte, 1 << 16> piece;
+/// Rounds `values` to `type`; `tensor` for messages.
+void encode(std::span<const float> values, ElementType type, std::string_view tensor,
+            std::span<std::byte> raw) {
+  if (type != ElementType::f16) {
+    const auto transfer =
+        type == ElementType::f32 ? weights::TransferType::f32 : weights::TransferType::bf16;
+    return weights::to_transfer(values, transfer, raw);
+  }
+  bool fits = true;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::uint16_t half = f16_from_float(values[i]);
+    fits = fits && (std::isfinite(float_from_f16(half)) || !std::isfinite(values[i]));
+    std::memcpy(raw.data() + 2 * i, &half, sizeof half);
+  }
+  if (fits) return;
+  throw base::UserError("tensor '" + std::string(tensor) + "' has values that f16 cannot hold",
+                        "--dtype f16", "use bf16 or f32");
+}
+
+void write_values(std::ofstream& file, const TensorView& tensor, std::size_t index,
+                  const ReadValues& read, ElementType type) {
+  constexpr std::int64_t piece_elements = std::int64_t{1} << 18;
   const auto width = static_cast<std::size_t>(element_bytes(type));
-  const std::size_t piece_elements = piece.size() / width;
-  for (std::size_t done = 0; done < values.size(); done += piece_elements) {
-    const auto part = values.subspan(done, std::min(piece_elements, values.size() - done));
-    const auto raw = std::span(piece).first(part.size() * width);
-    weights::to_transfer(part, transfer, raw);
-    file.write(reinterpret_cast<const char*>(raw.data()), static_cast<std::streamsize>(raw.size()));
+  const std::int64_t elements = elements_of(tensor);
+  std::vector<float> values(static_cast<std::size_t>(std::min(piece_elements, elements)));
+  std::vector<std::byte> raw(values.size() * width);
+  for (std::int64_t done = 0; done < elements; done += piece_elements) {
+    const auto part = std::span(values).first(
+        static_cast<std::size_t>(std::min(piece_elements, elements - done)));
+    const auto bytes = std::span(raw).first(part.size() * width);
+    read(index, done, part);
+    encode(part, type, tensor.name, bytes);
+    file.write(reinterpret_cast<const char*>(bytes.data()),
+               static_cast<std::streamsize>(bytes.size()));
   }
 }
 
 void write_file(const std::filesystem::path& path, std::span<const TensorView> tensors,
-                ElementType type) {
+                const ReadValues& read, ElementType type) {
   const std::string header = header_text(tensors, type);
   const std::uint64_t header_bytes = header.size();
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file.write(reinterpret_cast<const char*>(&header_bytes), sizeof header_bytes);
   file.write(header.data(), static_cast<std::streamsize>(header.size()));
-  for (const auto& tensor : tensors) write_values(file, tensor.values, type);
+  for (std::size_t i = 0; i < tensors.size() && file; ++i) {
+    write_values(file, tensors[i], i, read, type);
+  }
   file.close();
   if (!file) {
     const int code = errno;
@@ -70,11 +105,11 @@ void write_file(const std::filesystem::path& path, std::span<const TensorView> t
 }  // namespace
 
 void write_safetensors(storage::FileSystem& files, const std::filesystem::path& path,
-                       std::span<const TensorView> tensors, ElementType type) {
-  base::expects(type != ElementType::f16, "weights are written as f32 or bf16");
+                       std::span<const TensorView> tensors, const ReadValues& read,
+                       ElementType type) {
   const auto temporary = storage::temporary_path(path);
   try {
-    write_file(temporary, tensors, type);
+    write_file(temporary, tensors, read, type);
     files.sync_file(temporary);
     files.rename(temporary, path);
   } catch (...) {
@@ -84,6 +119,19 @@ void write_safetensors(storage::FileSystem& files, const std::filesystem::path& 
     throw;
   }
   files.sync_directory(path.has_parent_path() ? path.parent_path() : ".");
+}
+
+void write_safetensors(storage::FileSystem& files, const std::filesystem::path& path,
+                       std::span<const TensorView> tensors, ElementType type) {
+  for (const auto& tensor : tensors) {
+    base::expects(static_cast<std::int64_t>(tensor.values.size()) == elements_of(tensor),
+                  "a tensor has as many values as its shape says");
+  }
+  const auto copy = [&](std::size_t tensor, std::int64_t first, std::span<float> out) {
+    std::ranges::copy(tensors[tensor].values.subspan(static_cast<std::size_t>(first), out.size()),
+                      out.begin());
+  };
+  write_safetensors(files, path, tensors, copy, type);
 }
 
 }  // namespace physarum::model

@@ -11,8 +11,12 @@ Projection qkv_projection(const ModelConfig& config, const LayerOffsets& at) {
 }
 }  // namespace
 
-TokenMixer::TokenMixer(const ModelConfig& config, const LayerOffsets& at)
-    : config_(&config), norm_(at.input_norm), qkv_(qkv_projection(config, at)) {}
+TokenMixer::TokenMixer(const ModelConfig& config, const LayerOffsets& at, std::int64_t window)
+    : config_(&config),
+      norm_(at.input_norm),
+      window_(window),
+      qkv_(qkv_projection(config, at)),
+      head_norm_(config, at) {}
 
 TokenMixer::Group TokenMixer::group_from(const Sequences& sequences, std::size_t first) {
   const auto begin = sequences.starts[first];
@@ -29,7 +33,8 @@ AttentionShape TokenMixer::shape_of(const Sequences& sequences, std::size_t sequ
           .key_value_heads = config_->num_key_value_heads,
           .head_dim = config_->head_dim,
           .cosines = sequences.rope->cosines().data(),
-          .sines = sequences.rope->sines().data()};
+          .sines = sequences.rope->sines().data(),
+          .window = window_};
 }
 
 void TokenMixer::forward(const float* flat, const Sequences& sequences, const float* x,
@@ -37,14 +42,40 @@ void TokenMixer::forward(const float* flat, const Sequences& sequences, const fl
   const auto tokens = sequences.tokens();
   memory.inverse_rms.reserve(tokens);
   memory.qkv.reserve(tokens * config_->attention_width());
+  if (head_norm_.present()) memory.head_rms.reserve(tokens * head_norm_.heads());
   memory.log_sums.reserve(tokens * config_->num_attention_heads);
   memory.attended.reserve(tokens * config_->query_width());
   qkv_.pack_for_forward(flat);
   for (std::size_t s = 0; s + 1 < sequences.starts.size();) {
     const auto group = group_from(sequences, s);
     project(flat, group, x, memory, shared);
-    for (; s < group.last; ++s) attend(sequences, s, memory, shared);
+    const float* qkv = norm_heads(flat, group, memory, shared);
+    for (; s < group.last; ++s) {
+      const auto token = sequences.starts[s] - group.begin;
+      attend(sequences, s, qkv + token * qkv_.out(), memory, shared);
+    }
   }
+}
+
+const float* TokenMixer::norm_heads(const float* flat, const Group& group, Memory& memory,
+                                    SharedMemory& shared) const {
+  const float* qkv = memory.qkv.data() + group.begin * qkv_.out();
+  if (!head_norm_.present()) return qkv;
+  shared.normed_qkv.reserve(group.tokens * qkv_.out());
+  head_norm_.forward(flat, group.tokens, qkv, shared.normed_qkv.data(),
+                     memory.head_rms.data() + group.begin * head_norm_.heads());
+  return shared.normed_qkv.data();
+}
+
+const float* TokenMixer::norm_heads_again(const float* flat, const Group& group,
+                                          const Memory& memory, SharedMemory& shared) const {
+  const float* qkv = memory.qkv.data() + group.begin * qkv_.out();
+  if (!head_norm_.present()) return qkv;
+  shared.normed_qkv.reserve(group.tokens * qkv_.out());
+  head_norm_.again(flat, group.tokens, qkv,
+                   memory.head_rms.data() + group.begin * head_norm_.heads(),
+                   shared.normed_qkv.data());
+  return shared.normed_qkv.data();
 }
 
 void TokenMixer::project(const float* flat, const Group& group, const float* x, Memory& memory,
@@ -60,13 +91,12 @@ void TokenMixer::project(const float* flat, const Group& group, const float* x, 
                Update::replace);
 }
 
-void TokenMixer::attend(const Sequences& sequences, std::size_t sequence, Memory& memory,
-                        SharedMemory& shared) const {
+void TokenMixer::attend(const Sequences& sequences, std::size_t sequence, const float* qkv,
+                        Memory& memory, SharedMemory& shared) const {
   const auto shape = shape_of(sequences, sequence);
   const auto begin = sequences.starts[sequence];
   shared.scratch.reserve(kernels().attention_scratch(shape));
-  kernels().attention(shape, memory.qkv.data() + begin * qkv_.out(),
-                      memory.attended.data() + begin * config_->query_width(),
+  kernels().attention(shape, qkv, memory.attended.data() + begin * config_->query_width(),
                       memory.log_sums.data() + begin * shape.heads, shared.scratch.data());
 }
 
@@ -77,23 +107,30 @@ void TokenMixer::backward(const float* flat, float* flat_gradients, const Sequen
   for (std::size_t s = 0; s + 1 < sequences.starts.size();) {
     const auto group = group_from(sequences, s);
     shared.d_qkv.reserve(group.tokens * qkv_.out());
+    const float* qkv = norm_heads_again(flat, group, memory, shared);
     for (; s < group.last; ++s) {
-      attend_backward(sequences, group, s, memory, d_attended, shared);
+      const auto token = sequences.starts[s] - group.begin;
+      attend_backward(sequences, s, qkv + token * qkv_.out(), memory, d_attended, shared,
+                      shared.d_qkv.data() + token * qkv_.out());
+    }
+    if (head_norm_.present()) {
+      head_norm_.backward(
+          flat, flat_gradients, group.tokens, memory.qkv.data() + group.begin * qkv_.out(),
+          memory.head_rms.data() + group.begin * head_norm_.heads(), shared.d_qkv.data());
     }
     project_backward(flat, flat_gradients, group, x, memory, shared, dx);
   }
 }
 
-void TokenMixer::attend_backward(const Sequences& sequences, const Group& group,
-                                 std::size_t sequence, const Memory& memory,
-                                 const float* d_attended, SharedMemory& shared) const {
+void TokenMixer::attend_backward(const Sequences& sequences, std::size_t sequence, const float* qkv,
+                                 const Memory& memory, const float* d_attended,
+                                 SharedMemory& shared, float* d_qkv) const {
   const auto shape = shape_of(sequences, sequence);
   const auto begin = sequences.starts[sequence];
   const auto query_at = begin * config_->query_width();
-  kernels().attention_backward(
-      shape, memory.qkv.data() + begin * qkv_.out(), memory.attended.data() + query_at,
-      memory.log_sums.data() + begin * shape.heads, d_attended + query_at,
-      shared.d_qkv.data() + (begin - group.begin) * qkv_.out(), shared.scratch.data());
+  kernels().attention_backward(shape, qkv, memory.attended.data() + query_at,
+                               memory.log_sums.data() + begin * shape.heads, d_attended + query_at,
+                               d_qkv, shared.scratch.data());
 }
 
 void TokenMixer::project_backward(const float* flat, float* flat_gradients, const Group& group,

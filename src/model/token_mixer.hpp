@@ -8,6 +8,7 @@
 #include "physarum/model/parameter_layout.hpp"
 #include "physarum/model/rope_table.hpp"
 
+#include "head_norm.hpp"
 #include "kernels.hpp"
 #include "projection.hpp"
 #include "shared_memory.hpp"
@@ -21,17 +22,20 @@ struct Sequences {
   [[nodiscard]] std::int64_t tokens() const { return starts.back(); }
 };
 
-/// The part of a block in which tokens see each other: norm, query-key-value projection, attention.
+/// The part of a block in which tokens see each other: norm, query-key-value projection, norms of
+/// the heads where the model has them, attention.
 class TokenMixer {
  public:
   /// What the way back needs, besides the input.
   struct Memory {
     AlignedBuffer inverse_rms;  ///< [T]
-    AlignedBuffer qkv;          ///< [T, attention_width]
+    AlignedBuffer qkv;          ///< [T, attention_width], before the norms of the heads
+    AlignedBuffer head_rms;     ///< [T, normed heads]
     AlignedBuffer log_sums;     ///< [T * heads], by sequence, then head
     AlignedBuffer attended;     ///< [T, query_width]
   };
-  TokenMixer(const ModelConfig& config, const LayerOffsets& at);
+  /// `window` as in AttentionShape.
+  TokenMixer(const ModelConfig& config, const LayerOffsets& at, std::int64_t window);
 
   /// x [T, hidden] to memory.attended.
   void forward(const float* flat, const Sequences& sequences, const float* x, Memory& memory,
@@ -53,16 +57,24 @@ class TokenMixer {
   [[nodiscard]] AttentionShape shape_of(const Sequences& sequences, std::size_t sequence) const;
   void project(const float* flat, const Group& group, const float* x, Memory& memory,
                SharedMemory& shared) const;
-  void attend(const Sequences& sequences, std::size_t sequence, Memory& memory,
+  /// What attention takes of a group's first token: the projections, or their norms.
+  [[nodiscard]] const float* norm_heads(const float* flat, const Group& group, Memory& memory,
+                                        SharedMemory& shared) const;
+  [[nodiscard]] const float* norm_heads_again(const float* flat, const Group& group,
+                                              const Memory& memory, SharedMemory& shared) const;
+  void attend(const Sequences& sequences, std::size_t sequence, const float* qkv, Memory& memory,
               SharedMemory& shared) const;
-  void attend_backward(const Sequences& sequences, const Group& group, std::size_t sequence,
-                       const Memory& memory, const float* d_attended, SharedMemory& shared) const;
+  void attend_backward(const Sequences& sequences, std::size_t sequence, const float* qkv,
+                       const Memory& memory, const float* d_attended, SharedMemory& shared,
+                       float* d_qkv) const;
   void project_backward(const float* flat, float* flat_gradients, const Group& group,
                         const float* x, const Memory& memory, SharedMemory& shared,
                         float* dx) const;
   const ModelConfig* config_;
   std::int64_t norm_;
+  std::int64_t window_;
   Projection qkv_;
+  HeadNorm head_norm_;
 };
 
 }  // namespace physarum::model

@@ -7,6 +7,7 @@
 #include "physarum/base/contracts.hpp"
 
 #include "layer_stack.hpp"
+#include "row_selection.hpp"
 #include "score_head.hpp"
 
 namespace physarum::model {
@@ -35,12 +36,14 @@ class Transformer::Impl {
     }
     options_ = options;
     if (rows_.empty()) return {};
-    stack_.forward(weights(), batch, rows_, options.keep);
+    if (options.balancing == LoadBalancing::compute) return forward_balanced(batch);
+    stack_.forward(weights(), batch, rows_, options.keep, LoadBalancing::skip);
     return head_.forward(weights(), stack_.output(), targets_, options.temperature,
                          options.entropy);
   }
 
-  void backward(std::span<const float> d_log_probs, std::span<const float> d_entropies) {
+  void backward(std::span<const float> d_log_probs, std::span<const float> d_entropies,
+                std::span<const float> d_balance_losses) {
     base::expects(options_.keep == Keep::for_backward,
                   "backward() follows a forward() that kept its activations");
     base::expects(d_log_probs.size() == targets_.size(), "one gradient per log-probability");
@@ -51,9 +54,16 @@ class Transformer::Impl {
     options_.keep = Keep::nothing;
     if (targets_.empty()) return;
     float* gradients = store_->gradients().data();
-    head_.backward(weights(), gradients, stack_.output(), targets_, d_log_probs, d_entropies,
-                   stack_.d_output());
-    stack_.backward(weights(), gradients);
+    if (options_.balancing == LoadBalancing::compute) {
+      d_selected_.reserve(count(rows_) * config_.hidden_size);
+      head_.backward(weights(), gradients, selected_.data(), targets_, d_log_probs, d_entropies,
+                     d_selected_.data());
+      scatter_rows(d_selected_.data(), rows_, config_.hidden_size, tokens_, stack_.d_output());
+    } else {
+      head_.backward(weights(), gradients, stack_.output(), targets_, d_log_probs, d_entropies,
+                     stack_.d_output());
+    }
+    stack_.backward(weights(), gradients, d_balance_losses);
   }
 
   std::vector<float> logits(const PackedBatch& batch) {
@@ -61,14 +71,31 @@ class Transformer::Impl {
     options_.keep = Keep::nothing;
     std::vector<float> result(static_cast<std::size_t>(batch.n_tokens() * config_.vocab_size));
     if (batch.tokens.empty()) return result;
-    rows_.resize(batch.tokens.size());
-    std::iota(rows_.begin(), rows_.end(), std::int64_t{0});
-    stack_.forward(weights(), batch, rows_, Keep::nothing);
+    stack_.forward(weights(), batch, all_rows(batch), Keep::nothing, LoadBalancing::skip);
     head_.logits(weights(), stack_.output(), batch.n_tokens(), result.data());
     return result;
   }
 
  private:
+  static std::int64_t count(const std::vector<std::int64_t>& rows) {
+    return static_cast<std::int64_t>(rows.size());
+  }
+  static std::vector<std::int64_t> all_rows(const PackedBatch& batch) {
+    std::vector<std::int64_t> rows(batch.tokens.size());
+    std::iota(rows.begin(), rows.end(), std::int64_t{0});
+    return rows;
+  }
+  /// The load balance is about all tokens, in the last layer too; the scores are not.
+  TokenScores forward_balanced(const PackedBatch& batch) {
+    tokens_ = batch.n_tokens();
+    stack_.forward(weights(), batch, all_rows(batch), options_.keep, LoadBalancing::compute);
+    selected_.reserve(count(rows_) * config_.hidden_size);
+    gather_rows(stack_.output(), rows_, config_.hidden_size, selected_.data());
+    auto scores = head_.forward(weights(), selected_.data(), targets_, options_.temperature,
+                                options_.entropy);
+    scores.balance_losses = stack_.balance_losses();
+    return scores;
+  }
   [[nodiscard]] const float* weights() const { return std::as_const(*store_).values().data(); }
 
   ModelConfig config_;
@@ -79,6 +106,10 @@ class Transformer::Impl {
   std::vector<std::int64_t> rows_;      ///< [N]
   std::vector<base::TokenId> targets_;  ///< [N]
   ForwardOptions options_;
+  // With load balancing only.
+  std::int64_t tokens_ = 0;
+  AlignedBuffer selected_;    ///< [N, hidden]: the rows that are scored
+  AlignedBuffer d_selected_;  ///< [N, hidden]
 };
 
 Transformer::Transformer(const ModelConfig& config, ParameterStore& store)
@@ -91,8 +122,9 @@ TokenScores Transformer::forward(const PackedBatch& batch, const ForwardOptions&
   return impl_->forward(batch, options);
 }
 
-void Transformer::backward(std::span<const float> d_log_probs, std::span<const float> d_entropies) {
-  impl_->backward(d_log_probs, d_entropies);
+void Transformer::backward(std::span<const float> d_log_probs, std::span<const float> d_entropies,
+                           std::span<const float> d_balance_losses) {
+  impl_->backward(d_log_probs, d_entropies, d_balance_losses);
 }
 
 std::vector<float> Transformer::logits(const PackedBatch& batch) { return impl_->logits(batch); }

@@ -11,6 +11,13 @@ namespace {
 /// Rows that pass the feed-forward part together: few enough for its wide rows to stay in the
 /// second cache, enough to make up for reading the weights.
 constexpr std::int64_t feed_forward_rows = 96;
+
+/// Adds a bias to each of some dense rows.
+void add_bias(const model::AlignedBuffer& bias, std::int64_t rows, float* to) {
+  for (std::int64_t row = 0; row < rows; ++row, to += bias.size()) {
+    for (std::int64_t i = 0; i < bias.size(); ++i) to[i] += bias.data()[i];
+  }
+}
 }  // namespace
 
 Decoder::Decoder(const model::ModelConfig& config, std::int64_t context_tokens)
@@ -23,6 +30,7 @@ Decoder::Decoder(const model::ModelConfig& config, std::int64_t context_tokens)
       epsilon_(static_cast<float>(config.rms_norm_eps)),
       gate_up_(feed_forward_rows * 2 * config.intermediate_size),
       inner_(feed_forward_rows * config.intermediate_size),
+      experts_(config),
       scratch_(model::attention_scratch(shape_, context_tokens)) {
   rope_.reserve(context_tokens);
 }
@@ -47,6 +55,18 @@ void Decoder::project(const LayerWeights& layer, std::int64_t count) {
       {normed_.data(), count, config_.hidden_size}, layer.query_key_value,
       {qkv_.data(), config_.attention_width()}, model::Update::replace,
       config_.query_key_value_bias ? layer.query_key_value_bias.data() : nullptr);
+  if (config_.query_key_norm) norm_heads(layer, count);
+}
+
+void Decoder::norm_heads(const LayerWeights& layer, std::int64_t count) {
+  const auto& kernels = model::decode_kernels();
+  const auto width = config_.head_dim;
+  float* at = qkv_.data();
+  for (std::int64_t row = 0; row < count; ++row, at += config_.attention_width()) {
+    float* keys = at + config_.query_width();
+    kernels.rms_norm(at, layer.query_norm.data(), epsilon_, shape_.heads, width, at);
+    kernels.rms_norm(keys, layer.key_norm.data(), epsilon_, shape_.key_value_heads, width, keys);
+  }
 }
 
 /// The keys and values of many short sequences come from far away, and in pieces too small for the
@@ -55,8 +75,9 @@ void Decoder::project(const LayerWeights& layer, std::int64_t count) {
 void Decoder::prefetch(const TokenRow& row, std::int64_t layer) const {
   constexpr std::int64_t most_blocks = 4;
   constexpr std::int64_t line = 64 / sizeof(float);
-  const auto blocks = std::min(most_blocks, row.position / model::cache_block_tokens + 1);
-  for (std::int64_t b = 0; b < blocks; ++b) {
+  const auto first = cache_row(row, layer).first_seen() / model::cache_block_tokens;
+  const auto last = row.position / model::cache_block_tokens;
+  for (auto b = first; b <= std::min(last, first + most_blocks - 1); ++b) {
     const float* at = row.blocks[b] + layer * shape_.layer_floats();
     for (std::int64_t i = 0; i < shape_.layer_floats(); i += line) __builtin_prefetch(at + i);
   }
@@ -65,12 +86,12 @@ void Decoder::prefetch(const TokenRow& row, std::int64_t layer) const {
 void Decoder::store(const TokenRow& row, std::int64_t layer, std::int64_t from) {
   const auto half = config_.head_dim / 2;
   model::decode_kernels().store_token(
-      shape_, {row.blocks, layer, row.position}, rope_.cosines().data() + row.position * half,
+      shape_, cache_row(row, layer), rope_.cosines().data() + row.position * half,
       rope_.sines().data() + row.position * half, qkv_.data() + from * config_.attention_width());
 }
 
 void Decoder::attend(const TokenRow& row, std::int64_t layer, std::int64_t from, std::int64_t to) {
-  model::decode_kernels().attend(shape_, {row.blocks, layer, row.position},
+  model::decode_kernels().attend(shape_, cache_row(row, layer),
                                  qkv_.data() + from * config_.attention_width(),
                                  attended_.data() + to * config_.query_width(), scratch_.data());
 }
@@ -103,17 +124,19 @@ void Decoder::attend_wanted(std::span<const TokenRow> rows, std::span<const std:
 
 void Decoder::add_attention(const LayerWeights& layer, std::int64_t count) {
   const auto hidden = config_.hidden_size;
-  if (config_.output_bias) {
-    for (std::int64_t row = 0; row < count; ++row) {
-      float* residual = residual_.data() + row * hidden;
-      for (std::int64_t i = 0; i < hidden; ++i) residual[i] += layer.output_bias.data()[i];
-    }
-  }
+  if (config_.output_bias) add_bias(layer.output_bias, count, residual_.data());
   model::multiply_packed({attended_.data(), count, config_.query_width()}, layer.output,
                          {residual_.data(), hidden}, model::Update::add);
 }
 
+void Decoder::add_experts(const LayerWeights& layer, std::int64_t count) {
+  model::decode_kernels().rms_norm(residual_.data(), layer.attention_norm.data(), epsilon_, count,
+                                   config_.hidden_size, normed_.data());
+  experts_.add(layer, count, normed_.data(), residual_.data());
+}
+
 void Decoder::add_feed_forward(const LayerWeights& layer, std::int64_t count) {
+  if (layer.has_experts()) return add_experts(layer, count);
   const auto hidden = config_.hidden_size;
   const auto inner = config_.intermediate_size;
   for (std::int64_t first = 0; first < count; first += feed_forward_rows) {
@@ -122,8 +145,10 @@ void Decoder::add_feed_forward(const LayerWeights& layer, std::int64_t count) {
     model::decode_kernels().rms_norm(residual, layer.attention_norm.data(), epsilon_, rows, hidden,
                                      normed_.data());
     model::multiply_packed({normed_.data(), rows, hidden}, layer.gate_up,
-                           {gate_up_.data(), 2 * inner});
+                           {gate_up_.data(), 2 * inner}, model::Update::replace,
+                           config_.feed_forward_bias ? layer.gate_up_bias.data() : nullptr);
     model::decode_kernels().swiglu(gate_up_.data(), rows, inner, inner_.data());
+    if (config_.feed_forward_bias) add_bias(layer.down_bias, rows, residual);
     model::multiply_packed({inner_.data(), rows, inner}, layer.down, {residual, hidden},
                            model::Update::add);
   }

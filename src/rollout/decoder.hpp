@@ -12,6 +12,7 @@
 #include "physarum/model/rope_table.hpp"
 
 #include "engine_weights.hpp"
+#include "expert_decoder.hpp"
 
 namespace physarum::rollout {
 
@@ -43,6 +44,10 @@ class Decoder {
  private:
   void embed(const EngineWeights& weights, std::span<const TokenRow> rows);
   void project(const LayerWeights& layer, std::int64_t count);
+  void norm_heads(const LayerWeights& layer, std::int64_t count);
+  [[nodiscard]] model::CacheRow cache_row(const TokenRow& row, std::int64_t layer) const {
+    return {row.blocks, layer, row.position, config_.window(layer)};
+  }
   void prefetch(const TokenRow& row, std::int64_t layer) const;
   void store(const TokenRow& row, std::int64_t layer, std::int64_t from);
   void attend(const TokenRow& row, std::int64_t layer, std::int64_t from, std::int64_t to);
@@ -50,6 +55,7 @@ class Decoder {
   void attend_wanted(std::span<const TokenRow> rows, std::span<const std::int64_t> wanted);
   void add_attention(const LayerWeights& layer, std::int64_t count);
   void add_feed_forward(const LayerWeights& layer, std::int64_t count);
+  void add_experts(const LayerWeights& layer, std::int64_t count);
   /// Moves the residuals of the wanted rows to the front.
   void keep(std::span<const std::int64_t> wanted);
 
@@ -63,6 +69,7 @@ class Decoder {
   model::AlignedBuffer attended_;  ///< [rows, query_width]
   model::AlignedBuffer gate_up_;   ///< [feed_forward_rows, 2 intermediate]
   model::AlignedBuffer inner_;     ///< [feed_forward_rows, intermediate]
+  ExpertDecoder experts_;
   model::AlignedBuffer logits_;
   model::AlignedBuffer scratch_;
 };

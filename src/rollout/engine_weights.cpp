@@ -9,18 +9,42 @@
 namespace physarum::rollout {
 
 namespace {
-LayerWeights make_layer(const model::ModelConfig& c) {
+void make_feed_forward(const model::ModelConfig& c, LayerWeights& layer) {
+  layer.gate_up = model::PackedMatrix(2 * c.intermediate_size, c.hidden_size);
+  layer.down = model::PackedMatrix(c.hidden_size, c.intermediate_size);
+  if (!c.feed_forward_bias) return;
+  layer.gate_up_bias = model::AlignedBuffer(2 * c.intermediate_size);
+  layer.down_bias = model::AlignedBuffer(c.hidden_size);
+}
+
+void make_experts(const model::ModelConfig& c, LayerWeights& layer) {
+  const auto width = c.experts.intermediate_size;
+  layer.router = model::PackedMatrix(c.experts.count, c.hidden_size);
+  for (std::int64_t e = 0; e < c.experts.count; ++e) {
+    layer.experts.push_back(
+        {model::PackedMatrix(2 * width, c.hidden_size), model::PackedMatrix(c.hidden_size, width)});
+  }
+}
+
+LayerWeights make_layer(const model::ModelConfig& c, std::int64_t index) {
   LayerWeights layer;
   layer.input_norm = model::AlignedBuffer(c.hidden_size);
   layer.query_key_value = model::PackedMatrix(c.attention_width(), c.hidden_size);
   if (c.query_key_value_bias) {
     layer.query_key_value_bias = model::AlignedBuffer(c.attention_width());
   }
+  if (c.query_key_norm) {
+    layer.query_norm = model::AlignedBuffer(c.head_dim);
+    layer.key_norm = model::AlignedBuffer(c.head_dim);
+  }
   layer.output = model::PackedMatrix(c.hidden_size, c.query_width());
   if (c.output_bias) layer.output_bias = model::AlignedBuffer(c.hidden_size);
   layer.attention_norm = model::AlignedBuffer(c.hidden_size);
-  layer.gate_up = model::PackedMatrix(2 * c.intermediate_size, c.hidden_size);
-  layer.down = model::PackedMatrix(c.hidden_size, c.intermediate_size);
+  if (c.has_experts(index)) {
+    make_experts(c, layer);
+  } else {
+    make_feed_forward(c, layer);
+  }
   return layer;
 }
 }  // namespace
@@ -32,7 +56,7 @@ EngineWeights::EngineWeights(const model::ModelConfig& config)
       final_norm_(config.hidden_size),
       head_(config.vocab_size, config.hidden_size) {
   for (std::int64_t i = 0; i < config.num_hidden_layers; ++i) {
-    layers_.push_back(make_layer(config));
+    layers_.push_back(make_layer(config, i));
   }
 }
 
@@ -75,12 +99,41 @@ void EngineWeights::load_layer(const weights::Image& image, const model::LayerOf
     copy(image, at.key_bias, layer.query_key_value_bias, queries, keys);
     copy(image, at.value_bias, layer.query_key_value_bias, queries + keys, keys);
   }
+  if (config_.query_key_norm) {
+    copy(image, at.query_norm, layer.query_norm, 0, config_.head_dim);
+    copy(image, at.key_norm, layer.key_norm, 0, config_.head_dim);
+  }
   pack(image, at.output, layer.output, 0, config_.hidden_size);
   if (config_.output_bias) copy(image, at.output_bias, layer.output_bias, 0, config_.hidden_size);
   copy(image, at.attention_norm, layer.attention_norm, 0, config_.hidden_size);
-  pack(image, at.gate, layer.gate_up, 0, config_.intermediate_size);
-  pack(image, at.up, layer.gate_up, config_.intermediate_size, config_.intermediate_size);
+  if (layer.has_experts()) {
+    load_experts(image, at, layer);
+  } else {
+    load_feed_forward(image, at, layer);
+  }
+}
+
+void EngineWeights::load_feed_forward(const weights::Image& image, const model::LayerOffsets& at,
+                                      LayerWeights& layer) {
+  const auto width = config_.intermediate_size;
+  pack(image, at.gate, layer.gate_up, 0, width);
+  pack(image, at.up, layer.gate_up, width, width);
   pack(image, at.down, layer.down, 0, config_.hidden_size);
+  if (!config_.feed_forward_bias) return;
+  copy(image, at.gate_bias, layer.gate_up_bias, 0, width);
+  copy(image, at.up_bias, layer.gate_up_bias, width, width);
+  copy(image, at.down_bias, layer.down_bias, 0, config_.hidden_size);
+}
+
+void EngineWeights::load_experts(const weights::Image& image, const model::LayerOffsets& at,
+                                 LayerWeights& layer) {
+  const auto width = config_.experts.intermediate_size;
+  pack(image, at.router, layer.router, 0, config_.experts.count);
+  for (std::size_t e = 0; e < layer.experts.size(); ++e) {
+    pack(image, at.experts[e].gate, layer.experts[e].gate_up, 0, width);
+    pack(image, at.experts[e].up, layer.experts[e].gate_up, width, width);
+    pack(image, at.experts[e].down, layer.experts[e].down, 0, config_.hidden_size);
+  }
 }
 
 void EngineWeights::load(const weights::Image& image) {

@@ -12,17 +12,32 @@
 
 namespace physarum::rollout {
 
-/// One block's weights in fp32; matrices with the same input are one. Biases are empty if the model
-/// has none.
+/// One expert's weights.
+struct ExpertWeights {
+  model::PackedMatrix gate_up;
+  model::PackedMatrix down;
+};
+
+/// One block's weights in fp32; matrices with the same input are one. What the model has not is
+/// empty.
 struct LayerWeights {
   model::AlignedBuffer input_norm;
   model::PackedMatrix query_key_value;
   model::AlignedBuffer query_key_value_bias;
+  model::AlignedBuffer query_norm;  ///< [head_dim]
+  model::AlignedBuffer key_norm;    ///< [head_dim]
   model::PackedMatrix output;
   model::AlignedBuffer output_bias;
   model::AlignedBuffer attention_norm;
   model::PackedMatrix gate_up;
+  model::AlignedBuffer gate_up_bias;
   model::PackedMatrix down;
+  model::AlignedBuffer down_bias;
+  // Instead of gate_up and down in a layer with experts.
+  model::PackedMatrix router;
+  std::vector<ExpertWeights> experts;
+
+  [[nodiscard]] bool has_experts() const { return !experts.empty(); }
 };
 
 /// A model's weights as the engine multiplies by them. Loading takes no memory after the first
@@ -51,6 +66,10 @@ class EngineWeights {
   void pack(const weights::Image& image, std::int64_t offset, model::PackedMatrix& to,
             std::int64_t first, std::int64_t rows);
   void load_layer(const weights::Image& image, const model::LayerOffsets& at, LayerWeights& layer);
+  void load_feed_forward(const weights::Image& image, const model::LayerOffsets& at,
+                         LayerWeights& layer);
+  void load_experts(const weights::Image& image, const model::LayerOffsets& at,
+                    LayerWeights& layer);
 
   model::ModelConfig config_;
   model::ModelOffsets offsets_;

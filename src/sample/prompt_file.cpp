@@ -12,10 +12,16 @@ namespace physarum::sample {
 namespace {
 
 using Field = std::string Prompt::*;
-constexpr std::pair<const char*, Field> fields[] = {{"text", &Prompt::text},
-                                                    {"label", &Prompt::label},
-                                                    {"metadata", &Prompt::metadata},
-                                                    {"environment", &Prompt::environment}};
+/// A column of the file and the version that brought it.
+struct Column {
+  const char* name;
+  Field field;
+  std::int64_t since;
+};
+constexpr Column columns_of_file[] = {
+    {"text", &Prompt::text, 1},         {"messages", &Prompt::messages, 2},
+    {"tools", &Prompt::tools, 2},       {"label", &Prompt::label, 1},
+    {"metadata", &Prompt::metadata, 1}, {"environment", &Prompt::environment, 1}};
 
 std::vector<Prompt> read_prompts(const std::filesystem::path& path) {
   const auto file = storage::File::open_read(path, prompt_format());
@@ -26,24 +32,24 @@ std::vector<Prompt> read_prompts(const std::filesystem::path& path) {
                           "make it again with `physarum convert`");
   }
   // The columns are read before anything of `rows` is taken, so a wild row count fails there.
-  std::vector<Ragged<std::uint8_t>> columns;
-  for (const auto& [name, field] : fields)
-    columns.push_back(read_ragged<std::uint8_t>(file, name, rows));
-  std::vector<Prompt> prompts(rows);
-  for (std::size_t i = 0; i < rows; ++i) {
-    prompts[i].id = PromptId(static_cast<std::int64_t>(i));
-    for (std::size_t f = 0; f < columns.size(); ++f)
-      prompts[i].*(fields[f].second) = as_text(columns[f].row(i));
+  std::vector<Prompt> prompts;
+  const std::int64_t version = file.format().version;
+  for (const auto& [name, field, since] : columns_of_file) {
+    if (since > version) continue;
+    const auto column = read_ragged<std::uint8_t>(file, name, rows);
+    prompts.resize(rows);
+    for (std::size_t i = 0; i < rows; ++i) prompts[i].*field = as_text(column.row(i));
   }
+  for (std::size_t i = 0; i < rows; ++i) prompts[i].id = PromptId(static_cast<std::int64_t>(i));
   return prompts;
 }
 
 }  // namespace
 
-storage::Format prompt_format() { return {"physarum.prompts", 1}; }
+storage::Format prompt_format() { return {"physarum.prompts", 2}; }
 
 void write_prompts(storage::File& file, std::span<const Prompt> prompts) {
-  for (const auto& [name, field] : fields) {
+  for (const auto& [name, field, since] : columns_of_file) {
     Ragged<std::uint8_t> column;
     for (const auto& prompt : prompts) column.append(as_row(prompt.*field));
     write_ragged(file, name, column);

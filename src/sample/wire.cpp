@@ -37,6 +37,8 @@ SamplingOptions read_sampling_options(ByteReader& in) {
 void write(ByteWriter& out, const Prompt& prompt) {
   out.put(prompt.id);
   out.put_string(prompt.text);
+  out.put_string(prompt.messages);
+  out.put_string(prompt.tools);
   out.put_string(prompt.label);
   out.put_string(prompt.metadata);
   out.put_string(prompt.environment);
@@ -46,6 +48,8 @@ Prompt read_prompt(ByteReader& in) {
   Prompt prompt;
   prompt.id = in.get<PromptId>();
   prompt.text = in.get_string();
+  prompt.messages = in.get_string();
+  prompt.tools = in.get_string();
   prompt.label = in.get_string();
   prompt.metadata = in.get_string();
   prompt.environment = in.get_string();

@@ -7,20 +7,12 @@
 #include <unistd.h>
 
 #include "physarum/base/error.hpp"
-#include "physarum/base/handle.hpp"
+
+#include "descriptor.hpp"
 
 namespace physarum::storage {
 
 namespace {
-
-struct DescriptorTraits {
-  using value_type = int;
-  static constexpr base::ReleaseKind kind = base::ReleaseKind::local;
-  static constexpr const char* name = "file descriptor";
-  static value_type null() { return -1; }
-  static bool alive() noexcept { return true; }
-  static void release(value_type descriptor) { ::close(descriptor); }
-};
 
 class RealRanges final : public RangeFile {
  public:
@@ -68,7 +60,7 @@ class RealRanges final : public RangeFile {
                            std::strerror(code));
   }
   FileSystem::Path path_;
-  base::Handle<DescriptorTraits> file_;
+  Descriptor file_;
 };
 
 }  // namespace

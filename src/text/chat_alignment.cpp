@@ -36,7 +36,7 @@ std::optional<std::vector<ByteRange>> lay_along(const Tokenizer& tokenizer, std:
 
 std::size_t normal_offset(std::string_view text, std::string_view normal, std::size_t offset) {
   std::string storage;
-  const std::string_view front = to_nfc(text.substr(0, offset), storage);
+  const std::string_view front = normalize(NormalForm::nfc, text.substr(0, offset), storage);
   const auto [end, ignored] =
       std::mismatch(front.begin(), front.end(), normal.begin(), normal.end());
   return static_cast<std::size_t>(end - front.begin());
@@ -52,7 +52,7 @@ std::vector<bool> mark_tokens(const Tokenizer& tokenizer, std::string_view text,
   auto places = lay_along(tokenizer, text, ids);
   std::string storage;
   if (!places) {
-    const std::string_view normal = to_nfc(text, storage);
+    const std::string_view normal = normalize(NormalForm::nfc, text, storage);
     places = lay_along(tokenizer, normal, ids);
     for (ByteRange& range : ranges) {
       range = {normal_offset(text, normal, range.begin), normal_offset(text, normal, range.end)};

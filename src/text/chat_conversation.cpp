@@ -6,9 +6,7 @@
 namespace physarum::text {
 
 Conversation Conversation::from_json(std::string_view json, std::string_view where) {
-  // The strict reader sorts the keys; it looks for mistakes, the second reading keeps the order.
-  (void)parse_strict_json(json, where);
-  auto document = nlohmann::ordered_json::parse(json);
+  nlohmann::ordered_json document = parse_strict_ordered_json(json, where);
   Conversation conversation;
   if (document.is_array()) {
     conversation.messages = std::move(document);

@@ -120,8 +120,25 @@ void supervised_loss(const TokenBatch& batch, LossSums& sums, const TokenGradien
   });
 }
 
+void balance_loss(const TokenBatch& batch, std::span<const float> losses,
+                  const LossOptions& options, LossSums& sums, std::span<float> d_losses) {
+  expects(losses.size() == batch.n_samples() && d_losses.size() == batch.n_samples(),
+          "a load-balancing loss of every sample, and its gradient");
+  for (std::size_t s = 0; s < batch.n_samples(); ++s) {
+    const auto tokens = static_cast<double>(batch.sample_starts[s + 1] - batch.sample_starts[s]);
+    const double share = batch.token_weights[s] * tokens;
+    const double loss = static_cast<double>(losses[s]);
+    sums.add(Term::moe_aux_loss, share * loss);
+    sums.add(Term::loss, share * options.moe_aux_loss_coeff * loss);
+    d_losses[s] = static_cast<float>(share * options.moe_aux_loss_coeff);
+  }
+}
+
 base::Scalars loss_metrics(const LossSums& sums, const LossOptions& options) {
   base::Scalars scalars{{"train/loss", sums.at(Term::loss)}};
+  if (options.moe_aux_loss_coeff != 0) {
+    scalars["train/moe_aux_loss"] = sums.at(Term::moe_aux_loss);
+  }
   if (options.type == LossType::sft_loss) return scalars;
   scalars["train/pg_loss"] = sums.at(Term::pg_loss);
   scalars["train/pg_clipfrac"] = sums.at(Term::pg_clipfrac);

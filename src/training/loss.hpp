@@ -25,6 +25,7 @@ enum class Term : std::size_t {
   tis_clipfrac,
   tis_abs,
   logprob_abs_diff,
+  moe_aux_loss,
   count
 };
 
@@ -69,6 +70,12 @@ void policy_loss(const TokenBatch& batch, const LossOptions& options, LossSums& 
 
 /// loss = −log_prob, weighted and summed. Needs token_weights and log_probs.
 void supervised_loss(const TokenBatch& batch, LossSums& sums, const TokenGradients& gradients);
+
+/// loss = moe_aux_loss_coeff · load-balancing loss of each sample, which counts as much as its
+/// trained tokens together. `losses` and `d_losses` [S]. Adds to `sums`. Needs sample_starts,
+/// token_weights.
+void balance_loss(const TokenBatch& batch, std::span<const float> losses,
+                  const LossOptions& options, LossSums& sums, std::span<float> d_losses);
 
 /// Metrics under slime's names ("train/pg_loss" ...): those that the options make.
 [[nodiscard]] base::Scalars loss_metrics(const LossSums& sums, const LossOptions& options);

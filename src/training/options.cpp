@@ -94,6 +94,8 @@ void declare_policy(base::OptionTable& table, LossOptions& loss) {
             "Dual clip: bound of the loss for negative advantages, greater than 1.",
             {1, unbounded});
   table.add("entropy-coef", loss.entropy_coef, "Weight of the entropy bonus.", {0, unbounded});
+  table.add("moe-aux-loss-coeff", loss.moe_aux_loss_coeff,
+            "Weight of the load-balancing loss of models with experts.", {0, unbounded});
   table.add_switch("calculate-per-token-loss", loss.calculate_per_token_loss,
                    "Average over all trained tokens, not over samples of their token means.");
 }
@@ -160,6 +162,13 @@ void TrainingOptions::validate() const {
   validate_sources(loss);
   validate_supervised(loss);
   validate_schedule(optimiser);
+}
+
+void TrainingOptions::validate(const model::ModelConfig& model) const {
+  if (loss.moe_aux_loss_coeff != 0 && !model.has_experts()) {
+    throw UserError("this model (" + model.model_type + ") has no experts to balance",
+                    "--moe-aux-loss-coeff", "leave it out, or train a qwen3_moe or mixtral");
+  }
 }
 
 void declare_options(base::OptionTable& table, TrainingOptions& options) {

@@ -22,6 +22,7 @@ Trainer::Impl::Impl(const TrainerSetup& its_setup, std::span<const float> initia
               initial) {
   parallel::together(trainers, [&] {
     setup.options.validate();
+    setup.options.validate(setup.model);
     if (!loss().use_kl_loss) return;
     reference = std::make_unique<ReferenceModel>(loss().ref_load, setup.model, setup.transfer_type);
   });

@@ -28,6 +28,9 @@ model::ForwardOptions forward_options(const WorkItem& item, const TrainerSetup& 
   options.temperature = setup.temperature;
   options.keep = item.part == Part::learnt ? model::Keep::for_backward : model::Keep::nothing;
   if (setup.options.loss.type == LossType::policy_loss) options.entropy = model::Entropy::compute;
+  if (setup.options.loss.moe_aux_loss_coeff != 0) {
+    options.balancing = model::LoadBalancing::compute;
+  }
   return options;
 }
 
@@ -121,8 +124,12 @@ void Trainer::Impl::learn(const WorkItem& item, LossSums& sums, StepTimes& times
   } else {
     supervised_loss(tokens, sums, gradients);
   }
+  std::vector<float> d_balance_losses(scores.balance_losses.size());
+  if (!d_balance_losses.empty()) {
+    balance_loss(tokens, scores.balance_losses, loss(), sums, d_balance_losses);
+  }
   if (item.part == Part::observed) return;
-  transformer.backward(d_log_probs, d_entropies);
+  transformer.backward(d_log_probs, d_entropies, d_balance_losses);
   times.backward_tokens += item.packed.n_tokens();
 }
 

@@ -16,7 +16,7 @@ std::int64_t trained_end(const sample::Sample& sample) {
 
 Part part_of(double advantage, const LossOptions& options) {
   const bool has_gradient = options.type == LossType::sft_loss || advantage != 0 ||
-                            options.entropy_coef != 0 ||
+                            options.entropy_coef != 0 || options.moe_aux_loss_coeff != 0 ||
                             (options.use_kl_loss && options.kl_loss_coef != 0);
   return has_gradient ? Part::learnt : Part::observed;
 }

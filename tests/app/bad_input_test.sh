@@ -61,6 +61,26 @@ printf '{"input": "%s", "label": "1"}\n' "$(printf '1%.0s' $(seq 3000))" > "$wor
 launch 1 convert "$work/long.jsonl" "$work/long.h5" --label-key label >/dev/null || fail "convert of a long prompt"
 refused 3 "context|max-prompt" -- "${tiny[@]}" --prompt-data "$work/long.h5"
 
+# Weights.
+gguf=tests/model/data/gguf/llama.gguf
+printf 'no GGUF file' > "$work/bad.gguf"
+refused 2 "bad.gguf: is not a GGUF file|bad.gguf.*not a GGUF" -- convert "$work/bad.gguf" "$work/bad"
+head -c 30000 "$gguf" > "$work/cut.gguf"
+refused 2 "cut.gguf.*lies beyond the end of the file|lies beyond the end of the file.*cut.gguf" -- convert "$work/cut.gguf" "$work/bad"
+sed 's/smollm/smallm/' "$gguf" > "$work/pre.gguf"
+refused 2 "tokenizer.ggml.pre' is 'smallm'" -- convert "$work/pre.gguf" "$work/bad"
+sed 's/blk.1.attn_v.weight/blk.1.attn_x.weight/' "$gguf" > "$work/tensor.gguf"
+refused 2 "blk.1.attn_x.weight" -- convert "$work/tensor.gguf" "$work/bad"
+refused 2 "nowhere.gguf" -- convert "$work/nowhere.gguf" "$work/bad"
+refused 1 "bad.gguf" -- inspect "$work/bad.gguf"
+launch 1 convert "$gguf" "$work/shards" --max-shard-bytes 100000 >/dev/null || fail "convert to shards"
+rm "$work/shards/model-00002-of-"*
+refused 2 "model-00002-of-.*is not there" -- convert "$work/shards" "$work/bad"
+sed -i 's|model-00002-of|../model-00002-of|' "$work/shards/model.safetensors.index.json"
+refused 2 "a shard is a file name in the same directory" -- convert "$work/shards" "$work/bad"
+[ -z "$(ls -d "$work"/bad "$work"/bad.tmp 2>/dev/null)" ] || fail "a refused conversion left a directory"
+refused 2 "exists" -- convert "$gguf" "$work/shards"
+
 # Output.
 refused 3 "cannot be written" -- "${tiny[@]}" --runs-dir /proc/nowhere
 refused 3 "run-name" -- "${tiny[@]}" --run-name ../escape

@@ -101,4 +101,32 @@ launch 3 train "${model[@]}" --run-name whole --num-rollout 2 --rollout-batch-si
 checks=$((checks + 1))
 cmp "$work/hf/model.safetensors" "$work/direct/model.safetensors" || fail "a converted checkpoint differs from --save-hf"
 [ -s "$work/hf/tokenizer.json" ] || fail "no tokenizer beside converted weights"
+
+# convert: a GGUF file becomes a Hugging Face directory, in one file or in shards, and that one again in another type.
+gguf=tests/model/data/gguf/llama.gguf
+launch 2 convert "$gguf" "$work/of-gguf" >"$work/convert.txt" || fail "convert a GGUF file"
+expect "convert a GGUF file" "^[0-9]+ parameters in .*of-gguf" "$work/convert.txt"
+for name in config.json model.safetensors tokenizer.json tokenizer_config.json generation_config.json chat_template.jinja; do
+  checks=$((checks + 1))
+  [ -s "$work/of-gguf/$name" ] || fail "convert a GGUF file: no $name"
+done
+launch 1 convert "$gguf" "$work/shards" --max-shard-bytes 100000 >"$work/convert.txt" || fail "convert a GGUF file to shards"
+launch 1 convert "$work/shards" "$work/one/" >"$work/convert.txt" || fail "convert shards to one file"
+checks=$((checks + 1))
+[ -s "$work/shards/model.safetensors.index.json" ] && [ "$(ls "$work/shards"/model-*.safetensors | grep -c .)" -gt 2 ] || fail "no shards"
+cmp "$work/one/model.safetensors" "$work/of-gguf/model.safetensors" || fail "weights differ after shards"
+for type in bf16 f16; do
+  launch 1 convert "$work/one" "$work/$type" --dtype "$type" >"$work/convert.txt" || fail "convert to $type"
+  inspect "$work/$type/model.safetensors" >"$work/inspect.txt" || fail "inspect a safetensors file"
+  expect "inspect $type" "^tensors: 20 \(20 ${type^^}\), " "$work/inspect.txt"
+done
+expect "inspect a safetensors file" "^format: safetensors$" "$work/inspect.txt"
+expect "inspect a safetensors file" "^verified: all values are finite$" "$work/inspect.txt"
+inspect "$gguf" >"$work/inspect.txt" || fail "inspect a GGUF file"
+for pattern in "^format: GGUF, version 3, alignment 32$" "^general.architecture: \"llama\"$" "^tokenizer.ggml.tokens: 268 items " \
+  "^tensor blk.0.attn_q.weight: Q4_1 \[64 x 64\], 2560 bytes$"; do
+  expect "inspect a GGUF file" "$pattern" "$work/inspect.txt"
+done
+launch 3 generate --hf-checkpoint "$work/bf16" --runs-dir "$work/runs" --log-level warning --run-name of-gguf --prompt-data "$work/p.h5" \
+  --env exact_match --rollout-max-response-len 4 || fail "generate with converted weights"
 finish

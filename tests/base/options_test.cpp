@@ -70,6 +70,10 @@ TEST(Options, a_switch_can_be_turned_off_and_the_last_value_wins) {
   (void)read_arguments({"--no-rollout-shuffle", "--lr", "0.1", "--lr", "0.2"}, table);
   EXPECT_FALSE(s.shuffle);
   EXPECT_EQ(s.lr, 0.2);
+  (void)read_arguments({"--no-rollout-shuffle", "--rollout-shuffle"}, table);
+  EXPECT_TRUE(s.shuffle);
+  (void)read_arguments({"--rollout-shuffle", "--rollout-shuffle", "--no-rollout-shuffle"}, table);
+  EXPECT_FALSE(s.shuffle);
 }
 
 TEST(Options, an_unknown_flag_names_the_nearest) {

@@ -9,7 +9,7 @@
 namespace physarum::environment {
 namespace {
 
-const JsonlKeys keys{.input = "q", .label = "a"};
+const JsonlKeys keys{.input = "q", .label = "a", .tools = "t"};
 
 std::vector<sample::Prompt> read(const std::string& text, const JsonlLimits& limits = {}) {
   std::istringstream stream(text);
@@ -44,6 +44,19 @@ TEST(JsonlPrompts, reads_all_fields) {
   EXPECT_EQ(prompts[1].id.value(), 1);
 }
 
+TEST(JsonlPrompts, reads_conversations_with_their_keys_in_order) {
+  const std::string messages =
+      R"([{"role":"system","content":"Be brief."},{"role":"user","content":"1+1?","a":[1.5,null]}])";
+  const std::string tools = R"([{"type":"function","function":{"name":"add","a":{}}}])";
+  const auto prompts = read(R"({"q": )" + messages + R"(, "a": "2", "t": )" + tools + "}\n" +
+                            R"({"q": [{"role": "user"}], "a": "", "t": []})");
+  ASSERT_EQ(prompts.size(), 2U);
+  EXPECT_EQ(prompts[0].text, "");
+  EXPECT_EQ(prompts[0].messages, messages);
+  EXPECT_EQ(prompts[0].tools, tools);
+  EXPECT_EQ(prompts[1].tools, "");
+}
+
 TEST(JsonlPrompts, needs_no_labels_if_none_are_named) {
   std::istringstream stream(R"({"q": "x"})");
   const auto prompts = read_jsonl_prompts(stream, "p", {.input = "q", .label = ""}, "exact_match");
@@ -63,7 +76,12 @@ TEST(JsonlPrompts, names_file_and_line_of_what_is_wrong) {
       {R"(["q"])", "is no JSON object"},
       {R"({"question": "x", "a": ""})", "no field 'q' (there are: a question)"},
       {R"({"q": "x"})", "no field 'a'"},
-      {R"({"q": [{"role": "user", "content": "x"}], "a": ""})", "is a list of messages"},
+      {R"({"q": [], "a": ""})", "is no list of messages"},
+      {R"({"q": ["x"], "a": ""})", "is no list of messages"},
+      {R"({"q": [{"content": "x"}], "a": ""})", "is no list of messages"},
+      {R"({"q": [{"role": "user"}], "a": "", "t": {}})", "'t' is no list of tools"},
+      {R"({"q": [{"role": "user"}], "a": "", "t": ["add"]})", "'t' is no list of tools"},
+      {R"({"q": "x", "a": "", "t": [{"name": "add"}]})", "has tools but is no list of messages"},
       {R"({"q": 5, "a": ""})", "is no text"},
       {R"({"q": "", "a": ""})", "is no text or an empty one"},
       {R"({"q": "x\u0000y", "a": ""})", "'q' holds a NUL"},

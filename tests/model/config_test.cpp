@@ -25,7 +25,7 @@ ModelConfig read(const std::string& extra) {
 
 TEST(ModelConfig, reads_sizes_and_defaults) {
   const auto config = read(R"("rope_theta": 5000.0, "eos_token_id": [3, 5], )");
-  EXPECT_EQ(config.family, Family::qwen2);
+  EXPECT_EQ(config.model_type, "qwen2");
   EXPECT_EQ(config.head_dim, 16);
   EXPECT_EQ(config.attention_width(), 128);
   EXPECT_EQ(config.rope_theta, 5000.0);
@@ -58,11 +58,15 @@ TEST(ModelConfig, reads_what_it_writes) {
 
 TEST(ModelConfig, refuses_what_it_cannot_compute_and_names_the_field) {
   const std::pair<const char*, const char*> cases[] = {
-      {R"("rope_scaling": {"rope_type": "yarn", "factor": 4.0}, )", "rope_scaling"},
-      {R"("rope_scaling": {"type": "linear", "factor": 4.0}, )", "rope_scaling"},
-      {R"("rope_parameters": {"rope_type": "llama3", "rope_theta": 1.0}, )", "rope_parameters"},
+      {R"("rope_scaling": {"rope_type": "yarn", "factor": 4.0}, )", "'yarn'"},
+      {R"("rope_scaling": {"type": "dynamic", "factor": 4.0}, )", "'dynamic'"},
+      {R"("rope_parameters": {"rope_type": "longrope", "rope_theta": 1.0}, )", "'longrope'"},
+      {R"("rope_scaling": {"factor": 4.0}, )", "rope_scaling"},
+      {R"("rope_parameters": {"full_attention": {}}, )", "rope_parameters"},
+      {R"("rope_scaling": {"type": "default"}, "rope_parameters": {"rope_theta": 1.0}, )",
+       "rope_parameters"},
+      {R"("architectures": ["Qwen2ForSequenceClassification"], )", "architectures"},
       {R"("partial_rotary_factor": 0.5, )", "partial_rotary_factor"},
-      {R"("use_sliding_window": true, )", "use_sliding_window"},
       {R"("layer_types": ["full_attention", "sliding_attention"], )", "layer_types"},
       {R"("hidden_act": "gelu", )", "hidden_act"},
       {R"("attention_dropout": 0.1, )", "attention_dropout"},
@@ -73,7 +77,9 @@ TEST(ModelConfig, refuses_what_it_cannot_compute_and_names_the_field) {
 }
 
 TEST(ModelConfig, accepts_the_width_of_a_window_that_is_not_used) {
-  EXPECT_NO_THROW((void)read(R"("use_sliding_window": false, "sliding_window": 4096, )"));
+  const auto config = read(R"("use_sliding_window": false, "sliding_window": 4096, )");
+  EXPECT_EQ(config.sliding_window, 0);
+  EXPECT_EQ(config.window(1), 0);
 }
 
 TEST(ModelConfig, refuses_bad_values_and_names_the_field) {

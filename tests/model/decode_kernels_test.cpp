@@ -1,5 +1,6 @@
 #include "physarum/model/decode_kernels.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <vector>
@@ -47,7 +48,9 @@ struct Sequence {
                           queries.back().data());
     }
   }
-  [[nodiscard]] CacheRow row(std::int64_t position) const { return {blocks.data(), 1, position}; }
+  [[nodiscard]] CacheRow row(std::int64_t position, std::int64_t window = 0) const {
+    return {blocks.data(), 1, position, window};
+  }
   [[nodiscard]] std::vector<float> angles_of(std::int64_t position) const {
     std::vector<float> values;
     for (const bool cosine : {true, false}) {
@@ -74,12 +77,14 @@ struct Sequence {
     }
     return y;
   }
-  [[nodiscard]] std::vector<double> attended(std::int64_t position, std::int64_t head) const {
+  [[nodiscard]] std::vector<double> attended(std::int64_t position, std::int64_t head,
+                                             std::int64_t window) const {
     const auto kv = head / (shape.heads / shape.key_value_heads);
     const auto query = rotated(position, head);
     std::vector<double> out(as_size(shape.head_dim));
     double sum = 0;
-    for (std::int64_t t = 0; t <= position; ++t) {
+    const auto first = window > 0 ? std::max<std::int64_t>(0, position + 1 - window) : 0;
+    for (std::int64_t t = first; t <= position; ++t) {
       const auto key = rotated(t, shape.heads + kv);
       double score = 0;
       for (std::size_t d = 0; d < key.size(); ++d) score += query[d] * key[d];
@@ -94,18 +99,19 @@ struct Sequence {
   }
 };
 
-void expect_attention(const CacheShape& shape, std::int64_t tokens, const DecodeKernels& kernels) {
+void expect_attention(const CacheShape& shape, std::int64_t tokens, const DecodeKernels& kernels,
+                      std::int64_t window = 0) {
   const Sequence sequence(shape, tokens, kernels);
   std::vector<float> out(as_size(shape.heads * shape.head_dim));
   std::vector<float> scratch(as_size(attention_scratch(shape, tokens)));
   for (std::int64_t t = 0; t < tokens; t += t < 20 ? 1 : 13) {
-    kernels.attend(shape, sequence.row(t), sequence.queries[as_size(t)].data(), out.data(),
+    kernels.attend(shape, sequence.row(t, window), sequence.queries[as_size(t)].data(), out.data(),
                    scratch.data());
     for (std::int64_t h = 0; h < shape.heads; ++h) {
-      const auto expected = sequence.attended(t, h);
+      const auto expected = sequence.attended(t, h, window);
       for (std::size_t d = 0; d < expected.size(); ++d) {
         ASSERT_NEAR(static_cast<double>(out[as_size(h * shape.head_dim) + d]), expected[d], 1e-5)
-            << kernels.target << ": head " << h << ", position " << t;
+            << kernels.target << ": head " << h << ", position " << t << ", window " << window;
       }
     }
   }
@@ -120,6 +126,28 @@ TEST(DecodeKernels, attention_matches_double_reference) {
     expect_attention({.heads = 3, .key_value_heads = 3, .head_dim = 64, .layers = 2}, 33, *kernels);
     expect_attention({.heads = 12, .key_value_heads = 2, .head_dim = 6, .layers = 2}, 17, *kernels);
   }
+}
+
+TEST(DecodeKernels, attention_sees_its_window_only) {
+  for (const auto* kernels : {&baseline_decode_kernels(), avx2_decode_kernels()}) {
+    if (kernels == nullptr) continue;
+    for (const std::int64_t window : {1, 7, 16, 17, 32, 50, 200}) {
+      expect_attention({.heads = 7, .key_value_heads = 1, .head_dim = 10, .layers = 2}, 90,
+                       *kernels, window);
+    }
+  }
+}
+
+TEST(DecodeKernels, a_window_that_nobody_feels_changes_no_bit) {
+  const CacheShape shape{.heads = 4, .key_value_heads = 2, .head_dim = 32, .layers = 2};
+  const Sequence sequence(shape, 70, decode_kernels());
+  std::vector<float> scratch(as_size(attention_scratch(shape, 70)));
+  std::vector<std::vector<float>> outs(2, std::vector<float>(as_size(4 * 32)));
+  for (const std::int64_t window : {0, 70}) {
+    decode_kernels().attend(shape, sequence.row(69, window), sequence.queries[69].data(),
+                            outs[window > 0 ? 1 : 0].data(), scratch.data());
+  }
+  EXPECT_EQ(outs[0], outs[1]);
 }
 
 TEST(DecodeKernels, exponentials_are_close_to_the_exact_ones_at_any_length) {

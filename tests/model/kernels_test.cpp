@@ -1,5 +1,6 @@
 #include "kernels.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -117,10 +118,10 @@ TEST_P(EachKernels, rms_norm_scales_to_unit_mean_square) {
 
 struct AttentionCase {
   explicit AttentionCase(std::int64_t tokens, std::int64_t heads, std::int64_t groups,
-                         std::int64_t head_dim)
+                         std::int64_t head_dim, std::int64_t window = 0)
       : cosines(static_cast<std::size_t>(tokens * head_dim / 2)),
         sines(cosines.size()),
-        shape{tokens, heads, groups, head_dim, nullptr, nullptr} {
+        shape{tokens, heads, groups, head_dim, nullptr, nullptr, window} {
     for (std::size_t i = 0; i < cosines.size(); ++i) {
       cosines[i] = std::cos(0.37F * static_cast<float>(i));
       sines[i] = std::sin(0.37F * static_cast<float>(i));
@@ -144,7 +145,8 @@ struct AttentionCase {
     const auto value = key + shape.key_value_heads * shape.head_dim;
     double sum = 0;
     double weighted = 0;
-    for (std::int64_t j = 0; j <= token; ++j) {
+    const auto first = shape.window > 0 ? std::max<std::int64_t>(0, token + 1 - shape.window) : 0;
+    for (std::int64_t j = first; j <= token; ++j) {
       double score = 0;
       for (std::int64_t i = 0; i < shape.head_dim; ++i) {
         score += rotated(token, head * shape.head_dim, i) * rotated(j, key, i);
@@ -161,23 +163,47 @@ struct AttentionCase {
   std::vector<float> qkv;
 };
 
+/// Outputs and, behind them, log sums.
+std::vector<float> attend(const Kernels& table, const AttentionCase& c) {
+  const auto outputs = c.shape.tokens * c.shape.heads * c.shape.head_dim;
+  std::vector<float> result(static_cast<std::size_t>(outputs + c.shape.tokens * c.shape.heads));
+  std::vector<float> scratch(static_cast<std::size_t>(table.attention_scratch(c.shape)));
+  table.attention(c.shape, c.qkv.data(), result.data(), result.data() + outputs, scratch.data());
+  return result;
+}
+
+void expect_double_precision(const Kernels& table, const AttentionCase& c) {
+  const auto out = attend(table, c);
+  const auto width = c.shape.heads * c.shape.head_dim;
+  for (std::int64_t t = 0; t < c.shape.tokens; ++t) {
+    for (std::int64_t i = 0; i < width; ++i) {
+      ASSERT_NEAR(out[static_cast<std::size_t>(t * width + i)],
+                  c.output(t, i / c.shape.head_dim, i % c.shape.head_dim), 2e-5)
+          << c.shape.tokens << " tokens, head_dim " << c.shape.head_dim << ", window "
+          << c.shape.window << ", token " << t << ", " << i;
+    }
+  }
+}
+
 TEST_P(EachKernels, attention_is_that_of_double_precision) {
   for (const std::int64_t tokens : {1, 15, 16, 17, 40}) {
     for (const std::int64_t head_dim : {2, 16, 22}) {
-      const AttentionCase c(tokens, 6, 2, head_dim);
-      std::vector<float> out(static_cast<std::size_t>(tokens * 6 * head_dim));
-      std::vector<float> log_sums(static_cast<std::size_t>(tokens * 6));
-      std::vector<float> scratch(static_cast<std::size_t>(table()->attention_scratch(c.shape)));
-      table()->attention(c.shape, c.qkv.data(), out.data(), log_sums.data(), scratch.data());
-      for (std::int64_t t = 0; t < tokens; ++t) {
-        for (std::int64_t i = 0; i < 6 * head_dim; ++i) {
-          ASSERT_NEAR(out[static_cast<std::size_t>(t * 6 * head_dim + i)],
-                      c.output(t, i / head_dim, i % head_dim), 2e-5)
-              << tokens << " tokens, head_dim " << head_dim << ", token " << t << ", " << i;
-        }
-      }
+      expect_double_precision(*table(), AttentionCase(tokens, 6, 2, head_dim));
     }
   }
+}
+
+TEST_P(EachKernels, attention_sees_its_window_only) {
+  for (const std::int64_t tokens : {1, 16, 47, 90}) {
+    for (const std::int64_t window : {1, 2, 15, 16, 17, 31, 33, 64, 100}) {
+      expect_double_precision(*table(), AttentionCase(tokens, 4, 2, 6, window));
+    }
+  }
+}
+
+TEST_P(EachKernels, a_window_that_nobody_feels_changes_no_bit) {
+  EXPECT_EQ(attend(*table(), AttentionCase(40, 4, 2, 6, 40)),
+            attend(*table(), AttentionCase(40, 4, 2, 6)));
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, EachKernels, testing::Values("baseline", "avx2"),

@@ -15,7 +15,9 @@
 #include <ATen/ops/silu.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/tensor.h>
+#include <ATen/ops/topk.h>
 #include <ATen/ops/tril.h>
+#include <ATen/ops/zeros_like.h>
 #include <gtest/gtest.h>
 
 #include "physarum/model/transformer.hpp"
@@ -43,7 +45,8 @@ class PlainModel {
     auto x = at(at("model.embed_tokens.weight"), tokens);
     for (std::int64_t layer = 0; layer < config_.num_hidden_layers; ++layer) {
       const auto prefix = "model.layers." + std::to_string(layer) + ".";
-      x = x + attention(prefix, norm(x, at(prefix + "input_layernorm.weight")));
+      x = x +
+          attention(prefix, norm(x, at(prefix + "input_layernorm.weight")), config_.window(layer));
       x = x + feed_forward(prefix, norm(x, at(prefix + "post_attention_layernorm.weight")));
     }
     const auto head =
@@ -65,14 +68,31 @@ class PlainModel {
     const auto bias = parameters_.find(name + ".bias");
     return bias == parameters_.end() ? y : y + bias->second;
   }
-  at::Tensor feed_forward(const std::string& prefix, const at::Tensor& x) const {
-    const auto gate = at::silu(linear(x, prefix + "mlp.gate_proj"));
-    return linear(gate * linear(x, prefix + "mlp.up_proj"), prefix + "mlp.down_proj");
+  at::Tensor swiglu(const std::string& prefix, const at::Tensor& x) const {
+    const auto gate = at::silu(linear(x, prefix + "gate_proj"));
+    return linear(gate * linear(x, prefix + "up_proj"), prefix + "down_proj");
   }
-  /// [T, heads * head_dim] to rotated [heads, T, head_dim].
-  at::Tensor rotate(const at::Tensor& x) const {
+  at::Tensor feed_forward(const std::string& prefix, const at::Tensor& x) const {
+    if (parameters_.count(prefix + "mlp.gate.weight") == 0) return swiglu(prefix + "mlp.", x);
+    const auto& experts = config_.experts;
+    const auto probabilities = at::softmax(linear(x, prefix + "mlp.gate"), -1);
+    auto [weights, chosen] = at::topk(probabilities, experts.per_token, -1);
+    if (experts.normalise) weights = weights / weights.sum(-1, true);
+    // All experts on all rows, with weight 0 where they were not chosen.
+    const auto all = at::zeros_like(probabilities).scatter(1, chosen, weights);
+    auto y = at::zeros_like(x);
+    for (std::int64_t e = 0; e < experts.count; ++e) {
+      const auto expert = prefix + "mlp.experts." + std::to_string(e) + ".";
+      y = y + all.narrow(1, e, 1) * swiglu(expert, x);
+    }
+    return y;
+  }
+  /// [T, heads * head_dim] to rotated [heads, T, head_dim]; with the norm of the heads of
+  /// `norm_name`.
+  at::Tensor rotate(const at::Tensor& x, const std::string& norm_name) const {
     const auto half = config_.head_dim / 2;
-    const auto heads = x.view({x.size(0), -1, config_.head_dim}).transpose(0, 1);
+    auto heads = x.view({x.size(0), -1, config_.head_dim}).transpose(0, 1);
+    if (config_.query_key_norm) heads = norm(heads, at(norm_name));
     const auto exponents =
         at::arange(0, config_.head_dim, 2, at::kFloat) / static_cast<double>(config_.head_dim);
     const auto frequencies = (exponents * -std::log(config_.rope_theta)).exp();
@@ -83,17 +103,21 @@ class PlainModel {
                                          high * angles.cos() + low * angles.sin()};
     return at::cat(halves, -1);
   }
-  at::Tensor attention(const std::string& prefix, const at::Tensor& x) const {
+  at::Tensor attention(const std::string& prefix, const at::Tensor& x, std::int64_t window) const {
     const auto repeats = config_.num_attention_heads / config_.num_key_value_heads;
-    const auto query = rotate(linear(x, prefix + "self_attn.q_proj"));
-    const auto key = rotate(linear(x, prefix + "self_attn.k_proj")).repeat_interleave(repeats, 0);
+    const auto query =
+        rotate(linear(x, prefix + "self_attn.q_proj"), prefix + "self_attn.q_norm.weight");
+    const auto key =
+        rotate(linear(x, prefix + "self_attn.k_proj"), prefix + "self_attn.k_norm.weight")
+            .repeat_interleave(repeats, 0);
     const auto value = linear(x, prefix + "self_attn.v_proj")
                            .view({x.size(0), -1, config_.head_dim})
                            .transpose(0, 1)
                            .repeat_interleave(repeats, 0);
     const auto scores =
         at::matmul(query, key.transpose(1, 2)) / std::sqrt(static_cast<double>(config_.head_dim));
-    const auto seen = at::tril(at::ones({x.size(0), x.size(0)}, at::kBool));
+    auto seen = at::tril(at::ones({x.size(0), x.size(0)}, at::kBool));
+    if (window > 0) seen = seen.logical_and(at::tril(seen, -window).logical_not());
     const auto masked = scores.masked_fill(seen.logical_not(), -1e30);
     const auto out = at::matmul(at::softmax(masked, -1), value);
     return linear(out.transpose(0, 1).reshape({x.size(0), -1}), prefix + "self_attn.o_proj");
@@ -190,6 +214,55 @@ TEST(Reference, agrees_on_heads_that_are_wider_than_a_tile) {
   config.head_dim = 40;
   config.num_hidden_layers = 3;
   compare(config, {22, 9}, 3);
+}
+
+TEST(Reference, agrees_on_norms_of_heads) {
+  auto config = small_config();
+  config.model_type = "qwen3";
+  config.query_key_norm = true;
+  compare(config, {13, 1, 200}, 5);
+  config = odd_config();
+  config.query_key_norm = true;
+  compare(config, {3, 29, 17}, 2);
+}
+
+TEST(Reference, agrees_on_windows_in_some_layers) {
+  auto config = odd_config();
+  config.num_hidden_layers = 3;
+  config.sliding_window = 19;
+  config.window_layers = {true, false, true};
+  compare(config, {18, 19, 20, 100}, 4);
+}
+
+TEST(Reference, agrees_on_biases_in_the_feed_forward_part) {
+  auto config = odd_config();
+  config.feed_forward_bias = true;
+  compare(config, {40, 200}, 4);
+}
+
+TEST(Reference, agrees_on_experts) {
+  for (const bool normalise : {false, true}) {
+    auto config = small_config();
+    config.model_type = "qwen3_moe";
+    config.num_hidden_layers = 3;
+    config.experts = {.count = 7,
+                      .per_token = 3,
+                      .intermediate_size = 21,
+                      .normalise = normalise,
+                      .layers = {true, false, true}};
+    compare(config, {220, 1, 45}, 5);  // more rows for an expert than it takes at a time
+  }
+}
+
+TEST(Reference, agrees_on_a_single_expert) {
+  auto config = small_config();
+  config.model_type = "qwen3_moe";
+  config.experts = {.count = 1,
+                    .per_token = 1,
+                    .intermediate_size = 16,
+                    .normalise = false,
+                    .layers = {true, true}};
+  compare(config, {230}, 5);
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "physarum/model/safetensors.hpp"
 
-#include <bit>
-#include <cmath>
 #include <cstring>
 #include <limits>
 #include <string>
@@ -9,10 +7,11 @@
 
 #include <gtest/gtest.h>
 
+#include "physarum/base/contracts.hpp"
+
 #include "physarum/storage/file_system.hpp"
 
 #include "expect_user_error.hpp"
-#include "half.hpp"
 #include "temporary_directory.hpp"
 
 namespace physarum::model {
@@ -166,6 +165,22 @@ TEST(SafetensorsFile, refuses_missing_truncated_and_foreign_files) {
   refuses(good, {.header_bytes = 10});
 }
 
+TEST(SafetensorsFile, reads_ranges) {
+  const TemporaryDirectory directory;
+  const std::vector<std::int64_t> shape{2, 4};
+  const std::vector<float> values{0, 1, 2, 3, 4, 5, 6, 7};
+  const TensorView views[] = {{"x", shape, values}};
+  for (const auto type : {ElementType::f32, ElementType::bf16, ElementType::f16}) {
+    const auto path = directory.path() / "m.safetensors";
+    write_safetensors(storage::real_file_system(), path, views, type);
+    const SafetensorsFile file(path);
+    std::vector<float> part(3);
+    file.read(*file.find("x"), 3, part);
+    EXPECT_EQ(part, (std::vector<float>{3, 4, 5}));
+    EXPECT_THROW(file.read(*file.find("x"), 6, part), base::ContractViolation);
+  }
+}
+
 TEST(SafetensorsFile, notices_when_the_file_shrinks) {
   const TemporaryDirectory directory;
   const auto path = directory.write(
@@ -211,6 +226,27 @@ TEST(WriteSafetensors, rounds_to_bf16_if_asked) {
   EXPECT_EQ(read[0], 1.0F);
 }
 
+TEST(WriteSafetensors, writes_f16_if_it_can) {
+  const TemporaryDirectory directory;
+  const std::vector<std::int64_t> shape{3};
+  const std::vector<float> values{1.0004883F, 65504.0F, std::numeric_limits<float>::infinity()};
+  const auto path = directory.path() / "m.safetensors";
+  const TensorView views[] = {{"x", shape, values}};
+  write_safetensors(storage::real_file_system(), path, views, ElementType::f16);
+  SafetensorsFile file(path);
+  EXPECT_EQ(file.find("x")->type, ElementType::f16);
+  std::vector<float> read(3);
+  file.read(*file.find("x"), read);
+  EXPECT_EQ(read, (std::vector<float>{1.0F, 65504.0F, values[2]}));
+  const std::vector<float> large{0.0F, 1e5F, 0.0F};
+  const TensorView bad[] = {{"x", shape, large}};
+  const auto other = directory.path() / "n.safetensors";
+  expect_user_error(
+      [&] { write_safetensors(storage::real_file_system(), other, bad, ElementType::f16); },
+      "'x' has values that f16 cannot hold");
+  EXPECT_FALSE(std::filesystem::exists(other));
+}
+
 TEST(WriteSafetensors, leaves_nothing_behind_when_it_fails) {
   const TemporaryDirectory directory;
   const std::vector<std::int64_t> shape{1};
@@ -221,17 +257,6 @@ TEST(WriteSafetensors, leaves_nothing_behind_when_it_fails) {
                         views, ElementType::f32),
       base::WorldError);
   EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
-}
-
-TEST(Half, converts_all_kinds_of_numbers) {
-  EXPECT_EQ(float_from_f16(0x3C00), 1.0F);
-  EXPECT_EQ(float_from_f16(0xC000), -2.0F);
-  EXPECT_EQ(float_from_f16(0x7BFF), 65504.0F);
-  EXPECT_EQ(float_from_f16(0x0400), 0x1p-14F);
-  EXPECT_EQ(float_from_f16(0x03FF), 0x1p-14F - 0x1p-24F);
-  EXPECT_TRUE(std::signbit(float_from_f16(0x8000)));
-  EXPECT_EQ(float_from_f16(0xFC00), -std::numeric_limits<float>::infinity());
-  EXPECT_TRUE(std::isnan(float_from_f16(0x7E00)));
 }
 
 }  // namespace

@@ -14,7 +14,6 @@ namespace physarum::model {
 /// The shape of the built-in model's relatives, small.
 inline ModelConfig small_config() {
   ModelConfig config;
-  config.family = Family::qwen2;
   config.hidden_size = 32;
   config.num_hidden_layers = 2;
   config.num_attention_heads = 4;
@@ -32,7 +31,7 @@ inline ModelConfig small_config() {
 /// Sizes that fit no vector and no tile; all biases; no tie; groups of three heads.
 inline ModelConfig odd_config() {
   ModelConfig config = small_config();
-  config.family = Family::llama;
+  config.model_type = "llama";
   config.hidden_size = 27;
   config.num_attention_heads = 3;
   config.num_key_value_heads = 1;

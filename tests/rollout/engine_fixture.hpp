@@ -18,7 +18,6 @@ namespace physarum::rollout {
 /// The shape of the built-in model's relatives, small; answers are neither all alike nor noise.
 inline model::ModelConfig small_config() {
   model::ModelConfig config;
-  config.family = model::Family::qwen2;
   config.hidden_size = 32;
   config.num_hidden_layers = 2;
   config.num_attention_heads = 4;

@@ -54,8 +54,9 @@ TEST(SampleFileOverRanks, holds_all_ranks_samples_by_id) {
 TEST(PromptFileOverRanks, holds_all_ranks_rows_in_rank_order) {
   const auto path = shared_path("prompts.h5");
   const int rank = test::world().rank();
-  const std::vector<Prompt> mine(static_cast<std::size_t>(rank + 1),
-                                 Prompt{PromptId(), "rank " + std::to_string(rank), "", "", "e"});
+  const std::vector<Prompt> mine(
+      static_cast<std::size_t>(rank + 1),
+      Prompt{PromptId(), "rank " + std::to_string(rank), "", "", "", "", "e"});
   storage::commit_file(storage::real_file_system(), path, test::world(), prompt_format(),
                        [&](storage::File& file) { write_prompts(file, mine); });
   test::world().barrier();

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "training/synthetic.hpp"
+
 namespace physarum::training {
 namespace {
 
@@ -51,6 +53,21 @@ TEST(TrainingOptions, are_set_by_their_flags) {
   EXPECT_EQ(options.loss.ref_load, "models/x");
   EXPECT_TRUE(options.loss.calculate_per_token_loss);
   options.validate();
+}
+
+TEST(TrainingOptions, that_do_not_fit_the_model_are_refused_by_flag) {
+  const TrainingOptions options = read({"--moe-aux-loss-coeff", "0.01"});
+  EXPECT_EQ(options.loss.moe_aux_loss_coeff, 0.01);
+  options.validate();
+  EXPECT_NO_THROW(options.validate(test::expert_setup().model));
+  try {
+    options.validate(test::tiny_model());
+    ADD_FAILURE() << "a model without experts was accepted";
+  } catch (const base::UserError& error) {
+    EXPECT_NE(std::string(error.what()).find("--moe-aux-loss-coeff"), std::string::npos);
+  }
+  EXPECT_NO_THROW(read({}).validate(test::tiny_model()));
+  EXPECT_NE(refusal({"--moe-aux-loss-coeff", "-1"}), "accepted");
 }
 
 TEST(TrainingOptions, that_do_not_fit_together_are_refused_by_flag) {

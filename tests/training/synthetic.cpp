@@ -102,12 +102,13 @@ model::ModelConfig tiny_model() {
   return config;
 }
 
-std::vector<float> tiny_weights(std::uint64_t seed) {
-  const auto config = tiny_model();
-  std::vector<float> flat(static_cast<std::size_t>(model::ParameterLayout(config).total()));
-  model::initialise(config, seed, flat);
+std::vector<float> random_weights(const model::ModelConfig& model, std::uint64_t seed) {
+  std::vector<float> flat(static_cast<std::size_t>(model::ParameterLayout(model).total()));
+  model::initialise(model, seed, flat);
   return flat;
 }
+
+std::vector<float> tiny_weights(std::uint64_t seed) { return random_weights(tiny_model(), seed); }
 
 TrainerSetup tiny_setup() {
   TrainerSetup setup;
@@ -116,6 +117,20 @@ TrainerSetup tiny_setup() {
   setup.total_steps = 10;
   setup.options.optimiser.lr = 1e-2;
   setup.options.optimiser.lr_decay_style = DecayStyle::constant;
+  return setup;
+}
+
+TrainerSetup expert_setup() {
+  TrainerSetup setup = tiny_setup();
+  setup.model.model_type = "qwen3_moe";
+  setup.model.query_key_norm = true;
+  setup.model.query_key_value_bias = false;
+  setup.model.experts = {.count = 4,
+                         .per_token = 2,
+                         .intermediate_size = 16,
+                         .normalise = true,
+                         .layers = {false, true}};
+  setup.options.loss.moe_aux_loss_coeff = 0.1;
   return setup;
 }
 

@@ -36,7 +36,12 @@ struct SyntheticBatches {
 /// Two layers, 24 wide, 40 tokens.
 [[nodiscard]] model::ModelConfig tiny_model();
 [[nodiscard]] std::vector<float> tiny_weights(std::uint64_t seed = 3);
+[[nodiscard]] std::vector<float> random_weights(const model::ModelConfig& model,
+                                                std::uint64_t seed = 3);
 /// Learning rate 1e-2, constant, fp32 transfer.
 [[nodiscard]] TrainerSetup tiny_setup();
+/// The same for a model with four experts in its second layer, of which a token chooses two, and a
+/// load-balancing loss.
+[[nodiscard]] TrainerSetup expert_setup();
 
 }  // namespace physarum::training::test

@@ -32,7 +32,7 @@ struct Learnt {
 
 Learnt learn(const TrainerSetup& setup, const SyntheticBatches& batches, const Communicator& comm,
              int rollouts) {
-  Trainer trainer(setup, test::tiny_weights(), comm);
+  Trainer trainer(setup, test::random_weights(setup.model), comm);
   Learnt learnt;
   for (int step = 0; step < rollouts; ++step) {
     const auto metrics = trainer.step(batches.batch(step, comm.size(), comm.rank()));
@@ -93,6 +93,13 @@ TEST(TrainerRanks, agree_with_one_rank_over_several_steps_per_rollout) {
 
 TEST(TrainerRanks, agree_with_one_rank_on_given_answers) {
   expect_agreement(five_step_setup(LossType::sft_loss), 1, 5);
+}
+
+TEST(TrainerRanks, agree_with_one_rank_on_balanced_experts) {
+  TrainerSetup setup = test::expert_setup();
+  setup.options.optimiser.lr = 1e-3;
+  setup.options.loss.calculate_per_token_loss = true;
+  expect_agreement(setup, 1, 3);
 }
 
 TEST(TrainerRanks, give_the_same_bits_twice) {

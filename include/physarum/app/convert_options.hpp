@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "physarum/base/options.hpp"
@@ -13,9 +14,11 @@ struct ConvertOptions {
   environment::JsonlKeys keys;
   std::string environment = "exact_match";  ///< judges rows whose metadata names none
   std::string dtype = "f32";                ///< of written weights
+  std::int64_t max_shard_bytes = 5'000'000'000;
 };
 
-/// --input-key, --label-key, --metadata-key, --prompt-env, --dtype; topic "convert".
+/// --input-key, --label-key, --metadata-key, --prompt-env, --dtype, --max-shard-bytes; topic
+/// "convert".
 void declare_options(base::OptionTable& table, ConvertOptions& options);
 
 }  // namespace physarum::app

@@ -16,6 +16,7 @@ struct JsonlKeys {
   std::string input = "input";
   std::string label;  ///< empty: prompts have no label
   std::string metadata = "metadata";
+  std::string tools;      ///< empty: conversations have no tools
   void validate() const;  ///< throws UserError
 };
 
@@ -26,11 +27,13 @@ struct JsonlLimits {
   std::size_t json_depth = 64;
 };
 
-/// Reads one JSON object a line: the input is a text, the label a text or number, the metadata an
-/// object (absent: {}). Rows are numbered from 0 in the order of the file; `environment` judges
-/// them unless their metadata names another as "rm_type". Windows line ends, a byte order mark,
-/// blank lines and a missing last line end are allowed. Throws UserError that names file and line
-/// for anything else: no prompts, bytes that are not UTF-8, NUL, keys twice, a list of messages.
+/// Reads one JSON object a line: the input is a text, or a conversation as a list of messages, each
+/// an object with a `role`; the label is a text or number, the metadata an object (absent: {}),
+/// the tools of a conversation a list of objects (absent: none). Rows are numbered from 0 in the
+/// order of the file; `environment` judges them unless their metadata names another as "rm_type".
+/// Windows line ends, a byte order mark, blank lines and a missing last line end are allowed.
+/// Throws UserError that names file and line for anything else: no prompts, bytes that are not
+/// UTF-8, NUL, keys twice.
 [[nodiscard]] std::vector<sample::Prompt> read_jsonl_prompts(const std::filesystem::path& path,
                                                              const JsonlKeys& keys,
                                                              std::string_view environment,

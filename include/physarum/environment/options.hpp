@@ -22,7 +22,7 @@ struct EnvironmentOptions {
 
 /// --env, --env-level, --env-held-out, --env-style.
 void declare_options(base::OptionTable& table, EnvironmentOptions& options);
-/// --input-key, --label-key, --metadata-key.
+/// --input-key, --label-key, --metadata-key, --tool-key.
 void declare_options(base::OptionTable& table, JsonlKeys& keys);
 
 }  // namespace physarum::environment

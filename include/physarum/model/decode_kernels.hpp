@@ -30,6 +30,12 @@ struct CacheRow {
   float* const* blocks;  ///< of its sequence
   std::int64_t layer;
   std::int64_t position;
+  /// Attention sees this many positions, its own included; 0: all up to its own.
+  std::int64_t window = 0;
+
+  [[nodiscard]] std::int64_t first_seen() const {
+    return window > 0 && position >= window ? position - window + 1 : 0;
+  }
 };
 
 /// Exponentials are summed in chunks of this many: drawing skips whole chunks.
@@ -56,7 +62,8 @@ struct DecodeKernels {
   /// copies its value heads there. Angles of the position: [head_dim / 2] each.
   void (*store_token)(const CacheShape& shape, const CacheRow& row, const float* cosines,
                       const float* sines, float* qkv);
-  /// Attention of the (rotated, scaled) query heads to positions 0 ... row.position; `out`
+  /// Attention of the (rotated, scaled) query heads to positions
+  /// row.first_seen() ... row.position; `out`
   /// [heads * head_dim]. `scratch` holds attention_scratch() floats.
   void (*attend)(const CacheShape& shape, const CacheRow& row, const float* queries, float* out,
                  float* scratch);

@@ -15,7 +15,8 @@ namespace physarum::model {
 
 /// Every parameter of a model under its Hugging Face name, in the one order that flat buffers,
 /// weight images and optimiser state use. Projections that are multiplied together (query, key,
-/// value; gate, up) are neighbours. Matrices are [out, in], row-major, as Hugging Face stores them.
+/// value; gate, up) are neighbours. Each expert's matrices are tensors of their own. Matrices are
+/// [out, in], row-major, as Hugging Face stores them.
 [[nodiscard]] std::vector<weights::TensorSpec> tensor_specs(const ModelConfig& config);
 
 /// Where one tensor lies in a flat buffer.
@@ -45,6 +46,13 @@ class ParameterLayout {
   std::int64_t total_ = 0;
 };
 
+/// Offsets (in elements) of one expert's tensors in a flat buffer.
+struct ExpertOffsets {
+  std::int64_t gate = -1;  ///< [expert intermediate, hidden]
+  std::int64_t up = -1;    ///< [expert intermediate, hidden]
+  std::int64_t down = -1;  ///< [hidden, expert intermediate]
+};
+
 /// Offsets (in elements) of one block's tensors in a flat buffer; -1: the model has no such tensor.
 struct LayerOffsets {
   std::int64_t input_norm = -1;      ///< [hidden]
@@ -54,12 +62,20 @@ struct LayerOffsets {
   std::int64_t query_bias = -1;      ///< [query_width]
   std::int64_t key_bias = -1;        ///< [key_value_width]
   std::int64_t value_bias = -1;      ///< [key_value_width]
+  std::int64_t query_norm = -1;      ///< [head_dim]
+  std::int64_t key_norm = -1;        ///< [head_dim]
   std::int64_t output = -1;          ///< [hidden, query_width]
   std::int64_t output_bias = -1;     ///< [hidden]
   std::int64_t attention_norm = -1;  ///< [hidden], before the feed-forward part
   std::int64_t gate = -1;            ///< [intermediate, hidden]
   std::int64_t up = -1;              ///< [intermediate, hidden]
   std::int64_t down = -1;            ///< [hidden, intermediate]
+  std::int64_t gate_bias = -1;       ///< [intermediate]
+  std::int64_t up_bias = -1;         ///< [intermediate]
+  std::int64_t down_bias = -1;       ///< [hidden]
+  // Instead of gate, up and down in a layer with experts:
+  std::int64_t router = -1;            ///< [experts, hidden]
+  std::vector<ExpertOffsets> experts;  ///< by number
 };
 
 /// Offsets of all tensors by role: what a forward pass needs.

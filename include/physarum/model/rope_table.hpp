@@ -9,7 +9,8 @@
 namespace physarum::model {
 
 /// Cosines and sines of rotary positions, computed in fp32 as transformers does: pair i of a head,
-/// (i, i + head_dim / 2), turns by position * theta^(-2 i / head_dim).
+/// (i, i + head_dim / 2), turns by position * theta^(-2 i / head_dim), a frequency that
+/// rope_scaling may lower.
 class RopeTable {
  public:
   explicit RopeTable(const ModelConfig& config);

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -11,6 +11,9 @@
 #include <vector>
 
 #include "physarum/storage/file_system.hpp"
+#include "physarum/storage/mapped_file.hpp"
+
+#include "physarum/model/block_type.hpp"
 
 namespace physarum::model {
 
@@ -23,6 +26,7 @@ struct SafetensorsLimits {
 
 enum class ElementType { f32, bf16, f16 };
 [[nodiscard]] std::int64_t element_bytes(ElementType type);
+[[nodiscard]] BlockType block_type(ElementType type);
 
 /// One tensor of a file; the range [begin, end) counts from the start of the file's data part.
 struct StoredTensor {
@@ -50,21 +54,29 @@ struct SafetensorsHeader {
                                                          std::string_view where,
                                                          const SafetensorsLimits& limits = {});
 
-/// A file opened for reading. One thread. Throws UserError for a missing, truncated or foreign
-/// file.
+/// The header of a whole file: its length, its text, and that the data is all there. Throws
+/// UserError with `where`.
+[[nodiscard]] SafetensorsHeader read_safetensors_header(std::span<const std::byte> file,
+                                                        std::string_view where,
+                                                        const SafetensorsLimits& limits = {});
+
+/// A file, mapped into memory for reading. Any thread. Throws UserError for a missing, truncated or
+/// foreign file.
 class SafetensorsFile {
  public:
   explicit SafetensorsFile(const std::filesystem::path& path, const SafetensorsLimits& limits = {});
   [[nodiscard]] const SafetensorsHeader& header() const { return header_; }
+  [[nodiscard]] const std::filesystem::path& path() const { return file_.path(); }
   /// nullptr if there is none of that name.
   [[nodiscard]] const StoredTensor* find(std::string_view name) const;
-  /// Reads `tensor` as fp32 into `out` (exactly its number of elements).
-  void read(const StoredTensor& tensor, std::span<float> out);
+  /// Reads elements [first, first + out.size()) of `tensor` as fp32; its pages do not stay in this
+  /// process's memory.
+  void read(const StoredTensor& tensor, std::int64_t first, std::span<float> out) const;
+  /// Reads all of `tensor` (exactly its number of elements).
+  void read(const StoredTensor& tensor, std::span<float> out) const;
 
  private:
-  void read_bytes(std::uint64_t offset, std::span<std::byte> out);
-  std::filesystem::path path_;
-  std::ifstream file_;
+  storage::MappedFile file_;
   SafetensorsHeader header_;
 };
 
@@ -75,9 +87,19 @@ struct TensorView {
   std::span<const float> values;
 };
 
-/// Writes one file with metadata {"format": "pt"}, elements as f32 or bf16. The file appears whole
-/// or not at all (temporary name, fsync, rename). Throws WorldError.
+/// Reads elements [first, first + out.size()) of the tensor of that index.
+using ReadValues =
+    std::function<void(std::size_t tensor, std::int64_t first, std::span<float> out)>;
+
+/// Writes one file with metadata {"format": "pt"}, elements rounded to `type` (to nearest, ties to
+/// even). The file appears whole or not at all (temporary name, fsync, rename). Throws WorldError,
+/// and UserError for a finite value that f16 cannot hold.
 void write_safetensors(storage::FileSystem& files, const std::filesystem::path& path,
                        std::span<const TensorView> tensors, ElementType type);
+/// The same for values that are read piece by piece while the file is written; `values` of the
+/// views are not looked at.
+void write_safetensors(storage::FileSystem& files, const std::filesystem::path& path,
+                       std::span<const TensorView> tensors, const ReadValues& read,
+                       ElementType type);
 
 }  // namespace physarum::model

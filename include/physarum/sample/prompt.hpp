@@ -7,10 +7,13 @@
 
 namespace physarum::sample {
 
-/// What is asked, and what the verifier needs to judge the answer.
+/// What is asked, and what the verifier needs to judge the answer. It is asked either as a text or
+/// as a conversation; the other one is empty.
 struct Prompt {
   PromptId id;              ///< row in its source
   std::string text;         ///< UTF-8; tokenised by the engine
+  std::string messages;     ///< JSON array of {"role": ..., "content": ...}, for a chat template
+  std::string tools;        ///< JSON array of what the conversation may call; empty: nothing
   std::string label;        ///< reference answer; empty if there is none
   std::string metadata;     ///< JSON object text; empty means {}
   std::string environment;  ///< name of the environment that verifies

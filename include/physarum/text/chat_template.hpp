@@ -81,7 +81,7 @@ struct TurnOptions {
   RewrittenTurns rewritten = RewrittenTurns::refuse;
   /// Texts of the tokens that can end a turn besides eos_token and the special tokens that
   /// tokenizer_config.json lists; `special_token_texts` of a tokenizer gives them.
-  std::vector<std::string> special_tokens;
+  std::vector<std::string> special_tokens{};
 };
 
 /// A chat template: the Jinja that comes with a tokenizer, rendered to the very characters that

@@ -13,4 +13,9 @@ namespace physarum::text {
 [[nodiscard]] nlohmann::json parse_strict_json(std::string_view text, std::string_view where,
                                                std::size_t max_depth = 64);
 
+/// The same, with the keys of objects in the order of the text: for JSON that is shown again.
+[[nodiscard]] nlohmann::ordered_json parse_strict_ordered_json(std::string_view text,
+                                                               std::string_view where,
+                                                               std::size_t max_depth = 64);
+
 }  // namespace physarum::text

@@ -6,6 +6,8 @@
 
 #include "physarum/base/options.hpp"
 
+#include "physarum/model/config.hpp"
+
 namespace physarum::training {
 
 enum class LossType { policy_loss, sft_loss };
@@ -31,6 +33,7 @@ struct LossOptions {
   bool use_unbiased_kl = false;  ///< the estimate is multiplied by the importance ratio
   std::string ref_load;          ///< Hugging Face directory of the frozen reference
   double entropy_coef = 0.0;
+  double moe_aux_loss_coeff = 0.0;  ///< of the load-balancing loss; models with experts only
   bool calculate_per_token_loss = false;
   bool use_rollout_logprobs = false;  ///< the engine's log-probs are the old policy's
   bool use_tis = false;               ///< truncated importance sampling
@@ -61,6 +64,8 @@ struct TrainingOptions {
   OptimiserOptions optimiser;
   /// Throws UserError for values that do not fit together.
   void validate() const;
+  /// Throws UserError for values that do not fit the model.
+  void validate(const model::ModelConfig& model) const;
 };
 
 /// Flags with slime's and Megatron's names and defaults, topics "algorithm" and "optimizer".
