@@ -25,6 +25,10 @@ struct ChatTemplate::Content {
   [[nodiscard]] jinja::Text render(const Conversation& conversation, std::size_t count,
                                    GenerationPrompt prompt,
                                    const std::optional<ChatDate>& date) const;
+  /// The same out of a budget of steps that several renderings share.
+  [[nodiscard]] jinja::Text render(const Conversation& conversation, std::size_t count,
+                                   GenerationPrompt prompt, const std::optional<ChatDate>& date,
+                                   std::size_t& steps_left) const;
 };
 
 /// A byte range of a rendering.

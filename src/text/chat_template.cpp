@@ -85,9 +85,19 @@ const jinja::Program& ChatTemplate::Content::choose(const Conversation& conversa
 jinja::Text ChatTemplate::Content::render(const Conversation& conversation, std::size_t count,
                                           GenerationPrompt prompt,
                                           const std::optional<ChatDate>& date) const {
+  std::size_t steps = limits.steps;
+  return render(conversation, count, prompt, date, steps);
+}
+
+jinja::Text ChatTemplate::Content::render(const Conversation& conversation, std::size_t count,
+                                          GenerationPrompt prompt,
+                                          const std::optional<ChatDate>& date,
+                                          std::size_t& steps_left) const {
   const jinja::Program& program = choose(conversation);
   check_form(conversation, program.name);
-  jinja::Interpreter interpreter(program, limits, date);
+  TemplateLimits bounds = limits;
+  bounds.steps = std::min(bounds.steps, steps_left);
+  jinja::Interpreter interpreter(program, bounds, date);
   std::vector<Value> messages;
   for (std::size_t i = 0; i < count; ++i) {
     messages.push_back(jinja::from_json(interpreter, normalized(conversation.messages[i]),
@@ -104,7 +114,9 @@ jinja::Text ChatTemplate::Content::render(const Conversation& conversation, std:
   interpreter.set_variable("tools",
                            jinja::from_json(interpreter, conversation.tools, jinja::from_input));
   interpreter.set_variable("add_generation_prompt", Value(prompt == GenerationPrompt::add));
-  return interpreter.run();
+  jinja::Text text = interpreter.run();
+  steps_left -= interpreter.steps_taken();
+  return text;
 }
 
 ChatPieces cut_pieces(const jinja::Text& text, const std::vector<ByteRange>& ranges) {

@@ -170,10 +170,12 @@ ChatPieces ChatTemplate::render_turns(const Conversation& conversation,
   tokens.insert(tokens.end(), options.special_tokens.begin(), options.special_tokens.end());
   for (const auto& [name, token] : content_->special_tokens) tokens.push_back(token);
   const auto eos = content_->special_tokens.find("eos_token");
+  constexpr std::size_t renderings = 16;
+  std::size_t steps = renderings * content_->limits.steps;
   TurnFinder finder(conversation, options, program.name,
                     eos == content_->special_tokens.end() ? "" : eos->second, std::move(tokens),
                     [&](std::size_t messages, GenerationPrompt prompt) {
-                      return content_->render(conversation, messages, prompt, date_);
+                      return content_->render(conversation, messages, prompt, date_, steps);
                     });
   return finder.find();
 }

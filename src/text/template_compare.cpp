@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "template_operators.hpp"
+#include "template_search.hpp"
 
 namespace physarum::text::jinja {
 
@@ -111,11 +112,11 @@ bool contains(Machine& machine, const Value& haystack, const Value& needle) {
     if (needle.text() == nullptr) {
       machine.fail("'in' a string wants a string before it, not " + needle.type_name());
     }
-    machine.work(text->size());
-    return text->bytes().find(needle.text()->bytes()) != std::string::npos;
+    return find_text(machine, text->bytes(), needle.text()->bytes()) != std::string::npos;
   }
   if (const Dict* dict = haystack.dict()) {
     if (!Dict::is_hashable(needle)) machine.fail(needle.type_name() + " cannot be a key");
+    if (needle.text() != nullptr) machine.work(needle.text()->size());
     return dict->find(needle) != nullptr;
   }
   for (const Value& item : iterate(machine, haystack)) {

@@ -240,7 +240,8 @@ class Printf {
 Value field_value(Machine& machine, std::string_view field, const Arguments& arguments,
                   std::size_t& next) {
   if (field.find_first_of("!:.[") != std::string_view::npos) {
-    machine.lacks("the replacement field '{" + std::string(field) + "}' of str.format");
+    machine.lacks("the replacement field '{" + std::string(field.substr(0, 40)) +
+                  "}' of str.format");
   }
   const bool is_number =
       std::all_of(field.begin(), field.end(), [](char c) { return c >= '0' && c <= '9'; });

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "physarum/text/utf8.hpp"
-
 #include "template_operators.hpp"
 #include "template_print.hpp"
 
@@ -73,6 +71,7 @@ Value name_space(Machine& machine, Arguments arguments) {
   for (const auto& [key, value] : values.entries()) {
     if (key.text() == nullptr) continue;
     check_attribute_name(machine, key.text()->bytes());
+    machine.charge(key.text()->size());
     space.attributes[key.text()->bytes()] = value;
   }
   return Value(&space);
@@ -80,11 +79,8 @@ Value name_space(Machine& machine, Arguments arguments) {
 
 Value raise_exception(Machine& machine, Arguments arguments) {
   const Bound bound(machine, "raise_exception", std::move(arguments), {"message"});
-  constexpr std::size_t longest = 2000;
-  const std::string message = to_text(machine, bound.at(0)).bytes();
-  machine.fail(
-      "the template refuses the conversation: " + replace_invalid_utf8(message.substr(0, longest)),
-      "give it the messages and arguments that it wants");
+  machine.fail("the template refuses the conversation: " + to_text(machine, bound.at(0)).bytes(),
+               "give it the messages and arguments that it wants");
 }
 
 Value strftime_now(Machine& machine, Arguments arguments) {

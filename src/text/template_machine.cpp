@@ -65,6 +65,9 @@ Value Machine::dict(Dict entries) {
   constexpr std::size_t entry_bytes = 128;  // two values, and the index
   charge(sizeof(Dict) + entries.size() * entry_bytes);
   step(entries.size());
+  for (const auto& [key, value] : entries.entries()) {
+    if (const Text* text = key.text()) charge(text->size());  // the index has a copy
+  }
   check_depth(entries.depth());
   return Value(std::make_shared<const Dict>(std::move(entries)));
 }

@@ -37,6 +37,7 @@ class Machine {
 
   void step(std::size_t count = 1);
   void charge(std::size_t bytes);
+  [[nodiscard]] std::size_t steps_taken() const { return steps_; }
   /// Work on that many bytes of text, in steps.
   void work(std::size_t bytes) { step(bytes / 16); }
 

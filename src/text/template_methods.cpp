@@ -35,6 +35,7 @@ Value call_dict_method(Machine& machine, const Dict& dict, const std::string& na
     if (!Dict::is_hashable(bound.at(0))) {
       machine.fail(bound.at(0).type_name() + " cannot be a key");
     }
+    if (const Text* key = bound.at(0).text()) machine.work(key->size());
     const Value* found = dict.find(bound.at(0));
     if (found != nullptr) return *found;
     return bound.find(1) == nullptr ? Value() : *bound.find(1);

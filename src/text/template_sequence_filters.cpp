@@ -174,7 +174,7 @@ Value unique(Machine& machine, const Value& input, Arguments arguments) {
     Value key = pick(machine, item, bound.find(1) == nullptr ? Value() : *bound.find(1));
     if (!bound.flag(0, false)) key = ignore_case(machine, key);
     if (!Dict::is_hashable(key)) machine.fail("unique: " + key.type_name() + " cannot be a key");
-    machine.charge(256);  // an entry of the table
+    machine.charge(256 + (key.text() == nullptr ? 0 : key.text()->size()));  // one of the table
     if (seen.find(key) != nullptr) continue;
     seen.set(key, Value());
     kept.push_back(item);

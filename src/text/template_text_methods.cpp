@@ -7,6 +7,7 @@
 #include "template_methods.hpp"
 #include "template_operators.hpp"
 #include "template_print.hpp"
+#include "template_search.hpp"
 #include "template_unicode.hpp"
 
 namespace physarum::text::jinja {
@@ -80,7 +81,8 @@ class Call {
     std::size_t found = std::string_view::npos;
     if (begin <= end) {
       const std::string_view part = bytes_.substr(begin, end - begin);
-      found = from_left ? part.find(wanted) : part.rfind(wanted);
+      found = from_left ? find_text(machine_, part, wanted)
+                        : find_text_backwards(machine_, part, wanted, part.size());
     }
     if (found == std::string_view::npos) {
       if (must_find) machine_.fail(name_ + "(): the text is not found");
@@ -97,8 +99,9 @@ class Call {
     const std::string_view part = bytes_.substr(begin, end - begin);
     if (wanted.empty()) return Value(static_cast<std::int64_t>(count_characters(part)) + 1);
     std::int64_t found = 0;
-    for (std::size_t at = part.find(wanted); at != std::string_view::npos; ++found) {
-      at = part.find(wanted, at + wanted.size());
+    for (std::size_t at = find_text(machine_, part, wanted); at != std::string_view::npos;
+         ++found) {
+      at = find_text(machine_, part, wanted, at + wanted.size());
     }
     return Value(found);
   }
@@ -129,7 +132,9 @@ class Call {
     const Bound bound = bind({"sep"});
     const std::string separator = (void(bound.at(0)), bound.text(0, ""));
     if (separator.empty()) machine_.fail(name_ + "(): the separator is empty");
-    const std::size_t at = from_left ? bytes_.find(separator) : bytes_.rfind(separator);
+    const std::size_t at = from_left
+                               ? find_text(machine_, bytes_, separator)
+                               : find_text_backwards(machine_, bytes_, separator, bytes_.size());
     const Value whole = machine_.text(text_);
     const Value empty = machine_.text("");
     if (at == std::string_view::npos) {
@@ -239,7 +244,7 @@ class Call {
     std::vector<std::pair<std::size_t, std::size_t>> parts;
     std::size_t begin = 0;
     while (most < 0 || static_cast<std::int64_t>(parts.size()) < most) {
-      const std::size_t found = bytes_.find(separator, begin);
+      const std::size_t found = find_text(machine_, bytes_, separator, begin);
       if (found == std::string_view::npos) break;
       parts.emplace_back(begin, found);
       begin = found + separator.size();
@@ -253,8 +258,7 @@ class Call {
     std::vector<std::pair<std::size_t, std::size_t>> parts;
     std::size_t end = bytes_.size();
     while (most < 0 || static_cast<std::int64_t>(parts.size()) < most) {
-      const std::size_t found =
-          end < separator.size() ? std::string_view::npos : bytes_.substr(0, end).rfind(separator);
+      const std::size_t found = find_text_backwards(machine_, bytes_, separator, end);
       if (found == std::string_view::npos) break;
       parts.emplace_back(found + separator.size(), end);
       end = found;
@@ -410,7 +414,7 @@ Text replace_all(Machine& machine, const Text& text, const Text& from, const Tex
     return out;
   }
   while (true) {
-    const std::size_t found = bytes.find(from.bytes(), at);
+    const std::size_t found = find_text(machine, bytes, from.bytes(), at);
     if (found == std::string::npos || !may_replace()) break;
     out.append(text, at, found);
     put();

@@ -190,6 +190,26 @@ TEST(ChatPieces, keep_the_source_through_every_way_of_making_text) {
   }
 }
 
+TEST(ConversationJson, keeps_the_order_of_keys) {
+  const auto chat_template =
+      ChatTemplate::from_text("{{ messages[0] | tojson }}{{ tools | tojson }}{{ q }}", "chat");
+  const auto conversation = Conversation::from_json(
+      R"({"messages": [{"z": 1, "role": "user", "a": {"y": 2, "b": 3}}], "tools": [{"n": 1, "c": 2}],
+          "arguments": {"q": "Q"}})",
+      "here");
+  EXPECT_EQ(chat_template.render(conversation),
+            R"({"z": 1, "role": "user", "a": {"y": 2, "b": 3}}[{"n": 1, "c": 2}]Q)");
+  EXPECT_EQ(chat_template.render(Conversation::from_json(R"([{"role": "user"}])", "here")),
+            R"({"role": "user"}null)");
+}
+
+TEST(ConversationJson, that_is_damaged_is_refused) {
+  for (const char* json : {"", "{", "5", "{}", R"({"messages": [], "more": 1})",
+                           R"([{"role": "a", "role": "b"}])", "[{\"role\": \"\xff\"}]"}) {
+    EXPECT_THROW((void)Conversation::from_json(json, "here"), base::UserError) << json;
+  }
+}
+
 class Encoding : public testing::Test {
  protected:
   Tokenizer tokenizer =

@@ -123,6 +123,23 @@ TEST(TemplateLimits, bound_the_memory_of_values) {
   expect_complaint("{{ 'a'.replace('', 'x' * 1000).replace('x', 'y' * 100000) }}", "bytes", limits);
 }
 
+TEST(TemplateLimits, bound_the_time_of_searches) {
+  // Plain search would compare 10¹² characters: the answer must come, soon, and be right.
+  const std::string make = "{% set a = 'a' * 2000000 %}{% set b = 'a' * 500000 %}";
+  Conversation conversation;
+  conversation.messages = {{{"role", "user"}, {"content", "Hi"}}};
+  const auto render = [&](const std::string& source) {
+    return ChatTemplate::from_text(make + source, "chat").render(conversation);
+  };
+  EXPECT_EQ(render("{{ a.find(b ~ 'b') }} {{ (a ~ 'b').find(b ~ 'b') }}"), "-1 1500000");
+  EXPECT_EQ(render("{{ a.rfind('b' ~ b) }} {{ ('b' ~ a).rfind('b' ~ b) }}"), "-1 0");
+  EXPECT_EQ(render("{{ (b ~ 'b') in a }} {{ b in a }}"), "False True");
+  EXPECT_EQ(render("{{ a.count(b) }} {{ a.split(b) | length }} {{ a.rsplit(b, 2) | length }}"),
+            "4 5 3");
+  EXPECT_EQ(render("{{ a.replace(b, 'x') }} {{ (a ~ 'c').partition(b)[2] | length }}"),
+            "xxxx 1500001");
+}
+
 TEST(TemplateLimits, bound_the_nesting_of_values) {
   expect_complaint(
       "{% set ns = namespace(x=[]) %}{% for i in range(1000) %}"

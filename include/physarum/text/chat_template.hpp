@@ -48,6 +48,11 @@ struct Conversation {
   nlohmann::ordered_json tools;                                       ///< array, or null for none
   /// Further variables by name, as keyword arguments of `apply_chat_template`.
   nlohmann::ordered_json arguments = nlohmann::ordered_json::object();
+
+  /// Reads a list of messages, or an object with `messages` and, if wanted, `tools` and
+  /// `arguments`. Throws UserError that names `where`: no JSON, a key that stands twice, another
+  /// form.
+  [[nodiscard]] static Conversation from_json(std::string_view json, std::string_view where);
 };
 
 /// Who wrote the characters of a rendering: the template, or the data that it was given.
