@@ -1,29 +1,34 @@
 #include "added_tokens.hpp"
 
 #include <algorithm>
-#include <tuple>
 
 #include "physarum/base/contracts.hpp"
 
 #include "physarum/text/utf8.hpp"
 
-#include "normalize.hpp"
+#include "character_classes.hpp"
 
 namespace physarum::text {
 
 namespace {
 
-unsigned char first_byte(std::string_view text) { return static_cast<unsigned char>(text.front()); }
+unsigned char byte_at(std::string_view text, std::size_t at) {
+  return static_cast<unsigned char>(text[at]);
+}
 
 /// Offset at which the last character of a text that is not empty begins.
 std::size_t last_character(std::string_view text) {
   std::size_t at = text.size() - 1;
-  while (at > 0 && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U) --at;
+  while (at > 0 && (byte_at(text, at) & 0xC0U) == 0x80U) --at;
   return at;
 }
 
+bool is_a(std::string_view character, unsigned bits) {
+  return (character_classes()[first_character(character).code_point] & bits) != 0;
+}
+
 bool begins_with_word(std::string_view text) {
-  return !text.empty() && is_word_character(first_character(text).code_point);
+  return !text.empty() && is_a(text, character::word);
 }
 
 bool ends_with_word(std::string_view text) {
@@ -34,57 +39,74 @@ bool stands_alone(std::string_view text, std::size_t begin, std::size_t end) {
   return !ends_with_word(text.substr(0, begin)) && !begins_with_word(text.substr(end));
 }
 
-std::size_t skip_space_back(std::string_view text, std::size_t begin) {
-  while (begin > 0) {
+/// Back over white space, not beyond `floor`.
+std::size_t skip_space_back(std::string_view text, std::size_t begin, std::size_t floor) {
+  while (begin > floor) {
     const std::size_t last = last_character(text.substr(0, begin));
-    if (!is_white_space(first_character(text.substr(last)).code_point)) break;
+    if (!is_a(text.substr(last), character::space)) break;
     begin = last;
   }
   return begin;
 }
 
-std::size_t skip_space(std::string_view text, std::size_t end) {
-  while (end < text.size()) {
-    const Utf8Step step = first_character(text.substr(end));
-    if (!is_white_space(step.code_point)) break;
-    end += step.length;
+/// Ends of runs of white space. A token may itself be white space, so one run can be asked many
+/// times: its end is kept.
+class SpaceRun {
+ public:
+  explicit SpaceRun(std::string_view text) : text_(text) {}
+
+  std::size_t end_from(std::size_t at) {
+    if (at >= begin_ && at < end_) return end_;
+    begin_ = end_ = at;
+    while (end_ < text_.size() && is_a(text_.substr(end_), character::space)) {
+      end_ += first_character(text_.substr(end_)).length;
+    }
+    return end_;
   }
-  return end;
-}
+
+ private:
+  std::string_view text_;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+};
 
 }  // namespace
 
 AddedTokenFinder::AddedTokenFinder(std::vector<AddedToken> tokens) : tokens_(std::move(tokens)) {
-  for (const AddedToken& token : tokens_) {
-    base::expects(!token.content.empty(), "an added token has text");
-    ++begin_of_byte_[first_byte(token.content) + 1U];
+  std::sort(tokens_.begin(), tokens_.end(),
+            [](const AddedToken& a, const AddedToken& b) { return a.content < b.content; });
+  for (std::size_t i = 0; i < tokens_.size(); ++i) {
+    base::expects(!tokens_[i].content.empty(), "an added token has text");
+    base::expects(i == 0 || tokens_[i - 1].content != tokens_[i].content, "added tokens differ");
+    is_first_byte_[byte_at(tokens_[i].content, 0)] = true;
   }
-  for (std::size_t i = 1; i < begin_of_byte_.size(); ++i)
-    begin_of_byte_[i] += begin_of_byte_[i - 1];
-  std::sort(tokens_.begin(), tokens_.end(), [](const AddedToken& a, const AddedToken& b) {
-    const auto key = [](const AddedToken& token) {
-      return std::tuple(first_byte(token.content),
-                        -static_cast<std::int64_t>(token.content.size()));
-    };
-    return std::tuple_cat(key(a), std::tie(a.content)) <
-           std::tuple_cat(key(b), std::tie(b.content));
-  });
 }
 
+/// Byte by byte the tokens that can still match become fewer; they stand side by side.
 const AddedToken* AddedTokenFinder::longest_at(std::string_view rest) const {
-  const std::size_t byte = first_byte(rest);
-  for (std::size_t i = begin_of_byte_[byte]; i < begin_of_byte_[byte + 1]; ++i) {
-    if (rest.starts_with(tokens_[i].content)) return &tokens_[i];
+  const AddedToken* longest = nullptr;
+  auto begin = tokens_.begin();
+  auto end = tokens_.end();
+  for (std::size_t depth = 0; depth < rest.size() && begin != end; ++depth) {
+    const unsigned char byte = byte_at(rest, depth);
+    begin = std::partition_point(
+        begin, end, [&](const AddedToken& token) { return byte_at(token.content, depth) < byte; });
+    end = std::partition_point(
+        begin, end, [&](const AddedToken& token) { return byte_at(token.content, depth) == byte; });
+    // What ends here stands first, and all others are longer.
+    if (begin != end && begin->content.size() == depth + 1) longest = &*begin++;
   }
-  return nullptr;
+  return longest;
 }
 
 void AddedTokenFinder::split(std::string_view text, SpecialTokens special,
                              std::vector<Segment>& out) const {
+  SpaceRun spaces(text);
   std::size_t done = 0;
   std::size_t at = 0;
   while (at < text.size() && !tokens_.empty()) {
-    const AddedToken* token = longest_at(text.substr(at));
+    const AddedToken* token =
+        is_first_byte_[byte_at(text, at)] ? longest_at(text.substr(at)) : nullptr;
     if (token == nullptr) {
       ++at;
       continue;
@@ -94,8 +116,8 @@ void AddedTokenFinder::split(std::string_view text, SpecialTokens special,
     at = end;  // also where the token does not count: its text is not looked at again
     if (token->special && special == SpecialTokens::literal) continue;
     if (token->single_word && !stands_alone(text, begin, end)) continue;
-    if (token->left_strip) begin = std::max(skip_space_back(text, begin), done);
-    if (token->right_strip) end = skip_space(text, end);
+    if (token->left_strip) begin = std::max(skip_space_back(text, begin, done), done);
+    if (token->right_strip) end = spaces.end_from(end);
     if (done < begin) out.push_back({text.substr(done, begin - done)});
     out.push_back({text.substr(begin, end - begin), token->id});
     done = end;

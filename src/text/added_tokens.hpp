@@ -29,10 +29,12 @@ struct Segment {
   base::TokenId id = -1;
 };
 
-/// Finds added tokens: of those that begin first, the longest. Immutable, any thread.
+/// Finds added tokens: of those that begin first, the longest; behind it the search goes on.
+/// Immutable, any thread.
 class AddedTokenFinder {
  public:
   AddedTokenFinder() = default;
+  /// No two tokens may have the same content.
   explicit AddedTokenFinder(std::vector<AddedToken> tokens);
 
   /// Appends the segments of `text` to `out`; they view `text`, which must be valid UTF-8.
@@ -40,8 +42,8 @@ class AddedTokenFinder {
 
  private:
   [[nodiscard]] const AddedToken* longest_at(std::string_view rest) const;
-  std::vector<AddedToken> tokens_;  ///< by first byte, then longest first
-  std::array<std::uint32_t, 257> begin_of_byte_{};
+  std::vector<AddedToken> tokens_;  ///< in the order of their content
+  std::array<bool, 256> is_first_byte_{};
 };
 
 }  // namespace physarum::text

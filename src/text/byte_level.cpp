@@ -26,17 +26,22 @@ constexpr auto byte_of_character = [] {
 
 }  // namespace
 
-std::optional<std::string> from_byte_level(std::string_view token) {
-  std::string bytes;
-  bytes.reserve(token.size());
+bool append_from_byte_level(std::string_view token, std::string& bytes) {
   while (!token.empty()) {
     const Utf8Step step = first_character(token);
-    if (step.code_point >= byte_of_character.size()) return std::nullopt;
+    if (step.code_point >= byte_of_character.size()) return false;
     const short byte = byte_of_character[step.code_point];
-    if (byte < 0) return std::nullopt;
+    if (byte < 0) return false;
     bytes.push_back(static_cast<char>(byte));
     token.remove_prefix(step.length);
   }
+  return true;
+}
+
+std::optional<std::string> from_byte_level(std::string_view token) {
+  std::string bytes;
+  bytes.reserve(token.size());
+  if (!append_from_byte_level(token, bytes)) return std::nullopt;
   return bytes;
 }
 

@@ -7,7 +7,9 @@
 namespace physarum::text {
 
 JsonField JsonField::child(const nlohmann::json& value, std::string_view key) const {
-  return JsonField(value, file_, path_.empty() ? std::string(key) : path_ + "." + std::string(key));
+  JsonField field(value, file_, path_.empty() ? std::string(key) : path_ + "." + std::string(key));
+  field.key_ = key;
+  return field;
 }
 
 void JsonField::expect_object() const {
@@ -32,6 +34,19 @@ std::optional<JsonField> JsonField::find(std::string_view key) const {
 
 JsonField JsonField::item(std::size_t index) const {
   return JsonField((*value_)[index], file_, path_ + "[" + std::to_string(index) + "]");
+}
+
+std::vector<JsonField> JsonField::members(std::size_t limit) const {
+  expect_object();
+  if (value_->size() > limit) {
+    refuse("has " + std::to_string(value_->size()) + " members, at most " + std::to_string(limit) +
+               " are allowed",
+           "use a smaller tokenizer");
+  }
+  std::vector<JsonField> fields;
+  fields.reserve(value_->size());
+  for (const auto& [name, value] : value_->items()) fields.push_back(child(value, name));
+  return fields;
 }
 
 std::size_t JsonField::items(std::size_t limit) const {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -26,6 +27,11 @@ class JsonField {
   [[nodiscard]] std::optional<JsonField> find(std::string_view key) const;
   /// An element of an array that was checked by items().
   [[nodiscard]] JsonField item(std::size_t index) const;
+
+  /// All members; the value must be an object of at most `limit`.
+  [[nodiscard]] std::vector<JsonField> members(std::size_t limit) const;
+  /// The last part of the place: for a member its key.
+  [[nodiscard]] const std::string& key() const { return key_; }
 
   /// Number of elements; the value must be an array of at most `limit`.
   [[nodiscard]] std::size_t items(std::size_t limit) const;
@@ -50,6 +56,7 @@ class JsonField {
   const nlohmann::json* value_;
   std::string file_;
   std::string path_;
+  std::string key_;
 };
 
 }  // namespace physarum::text

@@ -1,6 +1,7 @@
 #include "merges.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <tuple>
 
@@ -25,9 +26,61 @@ std::uint64_t mix(std::uint64_t key) {
   return key ^ (key >> 33);
 }
 
-class Merger {
+/// For short words, which nearly all are: the ranks of all pairs side by side, looked through for
+/// each join. Quadratic, but without the heap's bookkeeping.
+class ShortMerger {
  public:
-  Merger(const MergeTable& table, MergeScratch& scratch)
+  static constexpr std::size_t longest = 32;
+
+  ShortMerger(const MergeTable& table, std::span<const base::TokenId> tokens)
+      : table_(table), count_(tokens.size()) {
+    std::copy(tokens.begin(), tokens.end(), ids_.begin());
+    for (std::size_t i = 0; i + 1 < count_; ++i) offer(i);
+  }
+
+  void run(std::vector<base::TokenId>& out) {
+    while (count_ > 1) {
+      const auto end = ranks_.begin() + static_cast<std::ptrdiff_t>(count_ - 1);
+      const auto best = std::min_element(ranks_.begin(), end);
+      if (*best == none) break;
+      join(static_cast<std::size_t>(best - ranks_.begin()));
+    }
+    out.insert(out.end(), ids_.begin(), ids_.begin() + static_cast<std::ptrdiff_t>(count_));
+  }
+
+ private:
+  static constexpr std::uint32_t none = ~std::uint32_t{0};
+
+  void offer(std::size_t i) {
+    const auto* merge = table_.find(ids_[i], ids_[i + 1]);
+    ranks_[i] = merge == nullptr ? none : merge->rank;
+    joined_[i] = merge == nullptr ? -1 : merge->joined;
+  }
+
+  void join(std::size_t at) {
+    ids_[at] = joined_[at];
+    --count_;
+    for (std::size_t i = at + 1; i < count_; ++i) {
+      ids_[i] = ids_[i + 1];
+      ranks_[i] = ranks_[i + 1];
+      joined_[i] = joined_[i + 1];
+    }
+    if (at > 0) offer(at - 1);
+    if (at + 1 < count_) offer(at);
+  }
+
+  const MergeTable& table_;
+  std::size_t count_;
+  // One more than needed, so that closing a gap may read behind the last.
+  std::array<base::TokenId, longest + 1> ids_{};
+  std::array<std::uint32_t, longest + 1> ranks_{};   ///< of the pair that begins here
+  std::array<base::TokenId, longest + 1> joined_{};  ///< and what it makes
+};
+
+/// For long words: a heap of the pairs that join, n log n.
+class HeapMerger {
+ public:
+  HeapMerger(const MergeTable& table, MergeScratch& scratch)
       : table_(table), symbols_(scratch.symbols), heap_(scratch.heap) {}
 
   void run(std::span<const base::TokenId> tokens) {
@@ -111,7 +164,8 @@ const MergeTable::Merge* MergeTable::find(base::TokenId left, base::TokenId righ
 
 void merge_tokens(const MergeTable& table, std::span<const base::TokenId> tokens,
                   MergeScratch& scratch, std::vector<base::TokenId>& out) {
-  Merger(table, scratch).run(tokens);
+  if (tokens.size() <= ShortMerger::longest) return ShortMerger(table, tokens).run(out);
+  HeapMerger(table, scratch).run(tokens);
   for (const auto& symbol : scratch.symbols) {
     if (symbol.id >= 0) out.push_back(symbol.id);
   }

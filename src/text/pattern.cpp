@@ -1,6 +1,13 @@
 #include "pattern.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdint>
+
 #include "physarum/base/error.hpp"
+
+#include "property.hpp"
 
 namespace physarum::text {
 
@@ -8,6 +15,9 @@ namespace {
 
 constexpr std::string_view space_ranges =
     R"(\t-\r \x{85}\x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000})";
+
+bool is_in(char c, std::string_view set) { return set.find(c) != std::string_view::npos; }
+bool is_alphanumeric(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 
 class PatternTranslator {
  public:
@@ -28,33 +38,74 @@ class PatternTranslator {
       if (rest.front() == ']') in_class_ = false;
     } else {
       if (rest.starts_with("}+")) refuse("'+' after a counted repetition");
-      if (rest.starts_with("(?")) check_flags(rest.substr(2));
+      if (rest.starts_with("{,")) refuse("a repetition without a lower bound");
+      if (rest.starts_with("(*")) refuse("'(*'");
+      if (rest.starts_with("(?")) check_group(rest.substr(2));
       if (rest.front() == '[') return open_class(rest);
     }
     take(1);
   }
 
   void escape(char letter) {
-    if (std::string_view("wWbBhHK").find(letter) != std::string_view::npos) {
-      refuse("'\\" + std::string(1, letter) + "'");
+    switch (letter) {
+      case 's':
+      case 'S':
+        return put_class(space_ranges, letter == 'S', 2);
+      case 'd':
+      case 'D':
+        return put_class(property_class("Nd"), letter == 'D', 2);
+      case 'p':
+      case 'P':
+        return property(letter);
+      case 'x':
+        return code_point();
+      default:
+        // The control characters and the ends of the text mean the same to both, as do signs.
+        if (is_alphanumeric(letter) && !is_in(letter, "tnrfaeAz"))
+          refuse("'\\" + std::string(1, letter) + "'");
+        take(2);
     }
-    if (letter == 's') {
-      out_.append(in_class_ ? "" : "[").append(space_ranges).append(in_class_ ? "" : "]");
-    } else if (letter == 'S') {
-      if (in_class_) refuse("'\\S' inside a class");
-      out_.append("[^").append(space_ranges).append("]");
-    } else {
-      return take(escape_length(letter));
-    }
-    at_ += 2;
   }
 
-  /// `\p{Lu}` and `\x{AB}` are one escape up to their brace.
-  [[nodiscard]] std::size_t escape_length(char letter) const {
-    const bool has_name = std::string_view("pPx").find(letter) != std::string_view::npos;
-    if (!has_name || !pattern_.substr(at_ + 2).starts_with('{')) return 2;
+  /// `members` stand inside a class as they are, outside in one of their own.
+  void put_class(std::string_view members, bool negated, std::size_t length) {
+    if (in_class_ && negated) refuse("a negated escape inside a class");
+    if (!in_class_) out_.append(negated ? "[^" : "[");
+    out_.append(members);
+    if (!in_class_) out_.push_back(']');
+    at_ += length;
+  }
+
+  void property(char letter) {
+    const std::string_view name = braced();
+    bool negated = letter == 'P';
+    std::string_view bare = name;
+    if (bare.starts_with('^')) {
+      negated = !negated;
+      bare.remove_prefix(1);
+    }
+    const std::string members = property_class(bare);
+    if (members.empty()) {
+      refuse("'\\" + std::string(1, letter) + "{" + std::string(name.substr(0, 32)) + "}'");
+    }
+    put_class(members, negated, name.size() + 4);
+  }
+
+  /// Above U+007F a number without braces is a byte to Oniguruma and a character to PCRE2.
+  void code_point() {
+    const std::string_view rest = pattern_.substr(at_ + 2);
+    if (rest.starts_with('{')) return take(braced().size() + 4);
+    if (rest.size() < 2 || !is_in(rest[0], "01234567")) refuse("'\\x' without braces");
+    take(4);
+  }
+
+  /// The text between the braces behind the escape here.
+  [[nodiscard]] std::string_view braced() const {
     const std::size_t end = pattern_.find('}', at_);
-    return end == std::string_view::npos ? pattern_.size() - at_ : end + 1 - at_;
+    if (!pattern_.substr(at_ + 2).starts_with('{') || end == std::string_view::npos) {
+      refuse("'\\" + std::string(1, pattern_[at_ + 1]) + "' without braces");
+    }
+    return pattern_.substr(at_ + 3, end - at_ - 3);
   }
 
   /// A `]` right behind the opening is a character to PCRE2 and an error to Oniguruma.
@@ -65,18 +116,37 @@ class PatternTranslator {
     take(opening);
   }
 
-  /// Of the flags only `i` means the same to both.
-  void check_flags(std::string_view flags) const {
-    const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
-    for (const char flag : flags) {
-      if (!is_letter(flag) && flag != '-') return;
-      if (is_letter(flag) && flag != 'i') refuse("the flag '" + std::string(1, flag) + "'");
+  /// Plain, atomic and named groups, looking around, and the flag `i`.
+  void check_group(std::string_view rest) const {
+    for (const char* plain : {":", "=", "!", ">", "<=", "<!"}) {
+      if (rest.starts_with(plain)) return;
+    }
+    if (rest.size() > 1 && rest[0] == '<' && std::isalpha(static_cast<unsigned char>(rest[1])) != 0)
+      return;
+    for (const char flag : rest) {
+      if (flag == ':' || flag == ')') return;
+      if (flag == 'i') check_case();
+      if (flag != 'i' && flag != '-') refuse("the flag '" + std::string(1, flag) + "'");
+    }
+  }
+
+  /// Without regard to case Oniguruma lets these pairs of letters match one character (as `ss`
+  /// does U+00DF), PCRE2 does not. Letters beyond ASCII may have further such pairs.
+  void check_case() const {
+    std::string lower(pattern_);
+    std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) {
+      return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    });
+    for (const char* pair : {"ss", "st", "ff", "fi", "fl"}) {
+      if (lower.find(pair) != std::string::npos) {
+        refuse("the flag 'i' and the letters '" + std::string(pair) + "'");
+      }
     }
   }
 
   void take(std::size_t count) {
     out_.append(pattern_.substr(at_, count));
-    at_ += count;
+    at_ += std::min(count, pattern_.size() - at_);
   }
 
   [[noreturn]] void refuse(const std::string& what) const {

@@ -6,10 +6,6 @@ namespace physarum::text {
 
 namespace {
 
-/// What the component ByteLevel cuts by itself: the pattern of GPT-2.
-constexpr std::string_view gpt2_pattern =
-    R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
-
 /// Reads a pre-tokenizer into stages. ByteLevel ends the row: behind it text is no longer text.
 class StageReader {
  public:
@@ -52,7 +48,7 @@ class StageReader {
                           field.flag_or("invert", false)});
   }
 
-  Regex read_pattern(const JsonField& field) {
+  std::variant<Regex, WordPattern> read_pattern(const JsonField& field) {
     field.expect_keys({"Regex", "String"});
     const auto regex = field.find("Regex");
     const JsonField text = regex ? *regex : field.at("String");
@@ -60,7 +56,7 @@ class StageReader {
       text.refuse("must have 1 to " + std::to_string(limits_.pattern_bytes) + " bytes",
                   "use a shorter pattern");
     }
-    return Regex(regex ? text.text() : escape(text.text()), text.place());
+    return make_pattern(regex ? text.text() : escape(text.text()), text.place());
   }
 
   static std::string escape(const std::string& literal) {
@@ -86,7 +82,7 @@ class StageReader {
   void read_digits(const JsonField& field) {
     field.expect_keys({"type", "individual_digits"});
     const bool each = field.flag_or("individual_digits", false);
-    add(field, SplitStage{Regex(each ? R"(\p{N})" : R"(\p{N}+)", field.place()),
+    add(field, SplitStage{each ? WordPattern::number : WordPattern::numbers,
                           SplitBehavior::isolated, false});
   }
 
@@ -94,7 +90,7 @@ class StageReader {
     field.expect_keys({"type", "add_prefix_space", "trim_offsets", "use_regex"});
     if (field.flag_or("add_prefix_space", true)) add(field, SpaceStage{});
     if (field.flag_or("use_regex", true)) {
-      add(field, SplitStage{Regex(gpt2_pattern, field.place()), SplitBehavior::isolated, false});
+      add(field, SplitStage{WordPattern::gpt2, SplitBehavior::isolated, false});
     }
     byte_level_ = true;
   }

@@ -16,10 +16,14 @@ class NameTable {
     if (!vocabulary_.value().is_object()) {
       vocabulary_.refuse("must be an object of names and ids", "export the tokenizer again");
     }
-    for (const auto& [name, id] : vocabulary_.value().items()) add_vocabulary(name, id);
+    using Object = nlohmann::json::object_t;
+    const auto& entries = vocabulary_.value().get_ref<const Object&>();
+    names_.reserve(std::min(entries.size(), limits.tokens));
+    for (const auto& [name, id] : entries) add_vocabulary(name, id);
   }
 
-  void add_added(const JsonField& field, const AddedToken& token) {
+  /// True if the vocabulary does not have the token.
+  bool add_added(const JsonField& field, const AddedToken& token) {
     const auto known = vocabulary_.value().find(token.content);
     if (known != vocabulary_.value().end() && *known != token.id) {
       field.refuse("gives '" + token.content + "' the id " + std::to_string(token.id) +
@@ -29,12 +33,13 @@ class NameTable {
     if (!added_.insert(token.content).second) {
       field.refuse("names '" + token.content + "' again", "remove one of the two");
     }
-    if (known != vocabulary_.value().end()) return;
+    if (known != vocabulary_.value().end()) return false;
     if (const std::string* owner = name_at(token.id)) {
       field.refuse("uses the id " + std::to_string(token.id) + " of '" + *owner + "' again",
                    "give each token an id of its own");
     }
     set(token.id, token.content);
+    return true;
   }
 
   /// All names, once it is sure that each id below the count is taken.
@@ -85,40 +90,39 @@ class NameTable {
   std::unordered_set<std::string_view> added_;
 };
 
-void set_byte_tokens(const JsonField& field, TokenizerModel& model) {
-  for (int byte = 0; byte < 256; ++byte) {
+void set_byte_tokens(TokenizerModel& model) {
+  for (std::size_t byte = 0; byte < model.byte_tokens.size(); ++byte) {
     const char character = static_cast<char>(byte);
-    const auto found = model.id_of_bytes.find(std::string_view(&character, 1));
-    if (found == model.id_of_bytes.end()) {
-      field.refuse("has no token for byte " + std::to_string(byte) + ", so not every text has ids",
-                   "this must be a byte-level tokenizer with all 256 bytes");
-    }
-    model.byte_tokens[static_cast<std::size_t>(byte)] = found->second;
+    const auto id = model.made_by_merging.find(model.tokens, std::string_view(&character, 1));
+    model.byte_tokens[byte] = id.value_or(-1);
   }
 }
 
 }  // namespace
 
-void read_vocabulary(const JsonField& field, const JsonField& added_field,
-                     const std::vector<AddedToken>& added, const TokenizerLimits& limits,
-                     TokenizerModel& model) {
+void read_vocabulary(const JsonField& field, const std::vector<AddedTokenEntry>& added,
+                     const TokenizerLimits& limits, TokenizerModel& model) {
   NameTable table(field, limits);
-  for (std::size_t i = 0; i < added.size(); ++i) table.add_added(added_field.item(i), added[i]);
+  std::unordered_set<base::TokenId> only_added;
+  for (const AddedTokenEntry& entry : added) {
+    if (table.add_added(entry.field, entry.token)) only_added.insert(entry.token.id);
+  }
   const auto names = table.finish();
 
-  std::vector<bool> is_added(names.size());
-  for (const AddedToken& token : added) is_added[static_cast<std::size_t>(token.id)] = true;
-  const nlohmann::json& vocabulary = field.at("vocab").value();
   model.tokens.resize(names.size());
-  for (std::size_t id = 0; id < names.size(); ++id) {
-    const auto bytes = from_byte_level(*names[id]);
-    model.tokens[id] = bytes && !is_added[id] ? *bytes : *names[id];
+  model.made_by_merging = TokenIndex(names.size());
+  for (std::size_t index = 0; index < names.size(); ++index) {
+    const auto id = static_cast<base::TokenId>(index);
+    const auto bytes = from_byte_level(*names[index]);
     // Merging can only make what the vocabulary writes in the byte alphabet.
-    if (bytes && vocabulary.contains(*names[id])) {
-      model.id_of_bytes.emplace(*bytes, static_cast<base::TokenId>(id));
+    if (bytes && only_added.count(id) == 0) {
+      model.tokens[index] = *bytes;
+      model.made_by_merging.add(model.tokens, id);
+    } else {
+      model.tokens[index] = *names[index];
     }
   }
-  set_byte_tokens(field.at("vocab"), model);
+  set_byte_tokens(model);
 }
 
 }  // namespace physarum::text

@@ -1,11 +1,14 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "physarum/base/handle.hpp"
+
+#include "word_pattern.hpp"
 
 struct pcre2_real_code_8;
 struct pcre2_real_match_data_8;
@@ -47,22 +50,21 @@ struct JitStackTraits {
   static void release(value_type value);
 };
 
-/// The memory of a search. One thread at a time.
+/// The memory of a search, and how long searches may take. One thread at a time.
 class RegexScratch {
  public:
   RegexScratch();
+
+  /// From here on all searches together may take the steps that patterns in use need many times
+  /// over on a text of this length, and no more: patterns come from strangers.
+  void grant_steps(std::size_t text_bytes);
 
  private:
   friend class Regex;
   base::Handle<JitStackTraits> stack_;  // outlives the context, which points to it
   base::Handle<MatchContextTraits> context_;
   base::Handle<MatchDataTraits> data_;
-};
-
-/// Where a pattern was found: bytes [begin, end).
-struct Match {
-  std::size_t begin;
-  std::size_t end;
+  std::uint64_t steps_left_ = 0;
 };
 
 /// A pattern with Unicode properties, compiled to machine code where PCRE2 can. Any thread, with a
@@ -73,12 +75,17 @@ class Regex {
   Regex(std::string_view pattern, std::string_view where);
 
   /// The first match at or after byte `from`. `text` must be valid UTF-8 and `from` the beginning
-  /// of a character. Throws UserError if the pattern needs more steps than the bound.
+  /// of a character. Throws UserError if the pattern needs more steps than are left.
   [[nodiscard]] std::optional<Match> find(std::string_view text, std::size_t from,
                                           RegexScratch& scratch) const;
 
  private:
+  [[nodiscard]] int match(std::string_view text, std::size_t from, RegexScratch& scratch) const;
+  /// Searches with more and more steps until they suffice or none are left.
+  [[nodiscard]] int match_longer(std::string_view text, std::size_t from,
+                                 RegexScratch& scratch) const;
   base::Handle<RegexCodeTraits> code_;
+  bool has_machine_code_ = false;
   std::string where_;
 };
 

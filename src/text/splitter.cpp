@@ -8,7 +8,8 @@ namespace physarum::text {
 
 namespace {
 
-/// Puts pieces together from the parts of one text, which come in order and without gaps.
+/// Puts pieces together from the parts of one text, which come in order and without gaps. An empty
+/// match makes no piece, but it parts what stands around it.
 class Collector {
  public:
   Collector(SplitBehavior behavior, std::vector<std::string_view>& out)
@@ -17,13 +18,18 @@ class Collector {
   void add(std::string_view part, bool is_match) {
     if (behavior_ == SplitBehavior::removed && is_match) return;
     if (joins_previous(is_match)) {
-      std::string_view& last = out_.back();
-      last = std::string_view(last.data(), last.size() + part.size());
+      last_ = std::string_view(last_.data(), last_.size() + part.size());
     } else {
-      out_.push_back(part);
+      finish();
+      last_ = part;
     }
     have_previous_ = true;
     previous_match_ = is_match;
+  }
+
+  void finish() {
+    if (!last_.empty()) out_.push_back(last_);
+    last_ = {};
   }
 
  private:
@@ -43,6 +49,7 @@ class Collector {
 
   SplitBehavior behavior_;
   std::vector<std::string_view>& out_;
+  std::string_view last_;  ///< may still grow
   bool have_previous_ = false;
   bool previous_match_ = false;
 };
@@ -51,23 +58,34 @@ std::size_t character_length(std::string_view text, std::size_t at) {
   return at < text.size() ? first_character(text.substr(at)).length : 1;
 }
 
+std::optional<Match> find(const SplitStage& stage, std::string_view text, std::size_t from,
+                          SplitScratch& scratch) {
+  if (const auto* known = std::get_if<WordPattern>(&stage.pattern)) {
+    return find_word(*known, text, from);
+  }
+  return std::get<Regex>(stage.pattern).find(text, from, scratch.regex);
+}
+
 void apply(const SplitStage& stage, std::string_view text, SplitScratch& scratch) {
   Collector collector(stage.behavior, scratch.next);
-  const auto add = [&](std::size_t begin, std::size_t end, bool is_match) {
-    if (begin < end) collector.add(text.substr(begin, end - begin), is_match != stage.invert);
-  };
   std::size_t done = 0;
   std::size_t from = 0;
+  std::optional<std::size_t> previous_end;
   while (from <= text.size()) {
-    const auto match = stage.pattern.find(text, from, scratch.regex);
+    const auto match = find(stage, text, from, scratch);
     if (!match) break;
-    add(done, match->begin, false);
-    add(match->begin, match->end, true);
-    done = match->end;
-    // An empty match moves the search on, not the cut.
-    from = match->end > match->begin ? done : done + character_length(text, done);
+    const bool is_empty = match->begin == match->end;
+    // An empty match right behind another match does not count, it only moves the search on.
+    if (!is_empty || previous_end != match->end) {
+      if (done < match->begin) collector.add(text.substr(done, match->begin - done), stage.invert);
+      collector.add(text.substr(match->begin, match->end - match->begin), !stage.invert);
+      done = match->end;
+      previous_end = done;
+    }
+    from = is_empty ? match->end + character_length(text, match->end) : done;
   }
-  add(done, text.size(), false);
+  if (done < text.size()) collector.add(text.substr(done), stage.invert);
+  collector.finish();
 }
 
 void apply(const SpaceStage&, std::string_view text, SplitScratch& scratch) {
@@ -76,6 +94,11 @@ void apply(const SpaceStage&, std::string_view text, SplitScratch& scratch) {
 }
 
 }  // namespace
+
+std::variant<Regex, WordPattern> make_pattern(std::string_view pattern, std::string_view where) {
+  if (const auto known = known_pattern(pattern)) return *known;
+  return Regex(pattern, where);
+}
 
 const std::vector<std::string_view>& split(const std::vector<Stage>& stages, std::string_view text,
                                            SplitScratch& scratch) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "regex.hpp"
+#include "word_pattern.hpp"
 
 namespace physarum::text {
 
@@ -21,7 +22,7 @@ enum class SplitBehavior {
 
 /// Cuts pieces where a pattern matches; with `invert`, where it does not.
 struct SplitStage {
-  Regex pattern;
+  std::variant<Regex, WordPattern> pattern;
   SplitBehavior behavior;
   bool invert;
 };
@@ -39,8 +40,13 @@ struct SplitScratch {
   std::deque<std::string> owned;  ///< pieces that got a space
 };
 
+/// A pattern of a tokenizer file: by hand where we know it, else as Regex, which throws UserError.
+[[nodiscard]] std::variant<Regex, WordPattern> make_pattern(std::string_view pattern,
+                                                            std::string_view where);
+
 /// Cuts `text` by all stages in turn. The pieces view `text` or the scratch and hold until the next
-/// call; none is empty. `text` must be valid UTF-8.
+/// call; none is empty. `text` must be valid UTF-8. Throws UserError if the steps that the scratch
+/// grants run out.
 [[nodiscard]] const std::vector<std::string_view>& split(const std::vector<Stage>& stages,
                                                          std::string_view text,
                                                          SplitScratch& scratch);

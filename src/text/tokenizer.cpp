@@ -1,5 +1,7 @@
 #include "physarum/text/tokenizer.hpp"
 
+#include <array>
+
 #include "physarum/base/contracts.hpp"
 #include "physarum/base/error.hpp"
 
@@ -8,25 +10,18 @@
 #include "model.hpp"
 #include "normalize.hpp"
 #include "read_tokenizer.hpp"
+#include "word_cache.hpp"
 
 namespace physarum::text {
-
-namespace {
-
-/// Pieces repeat: most words of a text were merged before.
-constexpr std::size_t cached_pieces = std::size_t{1} << 16;
-constexpr std::size_t longest_cached_piece = 128;
-
-}  // namespace
 
 struct TokenizerScratch {
   SplitScratch split;
   MergeScratch merge;
   std::vector<Segment> raw_segments;
   std::vector<Segment> segments;
-  std::string normalized;
+  std::array<std::string, 2> normalized;  // in turns: one form's text is the next one's input
   std::vector<base::TokenId> byte_ids;
-  TextMap<std::vector<base::TokenId>> cache;
+  WordCache cache;
 };
 
 namespace {
@@ -39,6 +34,7 @@ class Encoder {
 
   std::vector<base::TokenId> encode(std::string_view text, SpecialTokens special) {
     ids_.reserve(text.size() / 3);
+    scratch_.split.regex.grant_steps(text.size());
     scratch_.raw_segments.clear();
     model_.raw_added.split(text, special, scratch_.raw_segments);
     for (const Segment& segment : scratch_.raw_segments) {
@@ -53,7 +49,10 @@ class Encoder {
 
  private:
   void add_text(std::string_view text, SpecialTokens special) {
-    if (model_.to_nfc) text = to_nfc(text, scratch_.normalized);
+    std::size_t turn = 0;
+    for (const NormalForm form : model_.normal_forms) {
+      text = normalize(form, text, scratch_.normalized[turn++ % 2]);
+    }
     scratch_.segments.clear();
     model_.normalized_added.split(text, special, scratch_.segments);
     for (const Segment& segment : scratch_.segments) {
@@ -66,26 +65,32 @@ class Encoder {
   }
 
   void add_piece(std::string_view piece) {
-    if (piece.size() > longest_cached_piece) return merge_piece(piece);
-    const auto known = scratch_.cache.find(piece);
-    if (known != scratch_.cache.end()) {
-      ids_.insert(ids_.end(), known->second.begin(), known->second.end());
+    if (piece.size() > WordCache::longest_word) return merge_piece(piece);
+    if (const auto known = scratch_.cache.find(piece)) {
+      ids_.insert(ids_.end(), known->begin(), known->end());
       return;
     }
-    const auto before = static_cast<std::ptrdiff_t>(ids_.size());
+    const std::size_t before = ids_.size();
     merge_piece(piece);
-    if (scratch_.cache.size() == cached_pieces) scratch_.cache.clear();
-    scratch_.cache.emplace(piece, std::vector<base::TokenId>(ids_.begin() + before, ids_.end()));
+    scratch_.cache.put(piece, std::span(ids_).subspan(before));
   }
 
   void merge_piece(std::string_view piece) {
     if (model_.ignore_merges) {
-      const auto whole = model_.id_of_bytes.find(piece);
-      if (whole != model_.id_of_bytes.end()) return ids_.push_back(whole->second);
+      if (const auto whole = model_.made_by_merging.find(model_.tokens, piece)) {
+        return ids_.push_back(*whole);
+      }
     }
     scratch_.byte_ids.clear();
+    bool after_unknown = false;
     for (const char c : piece) {
-      scratch_.byte_ids.push_back(model_.byte_tokens[static_cast<unsigned char>(c)]);
+      const base::TokenId id = model_.byte_tokens[static_cast<unsigned char>(c)];
+      if (id >= 0) {
+        scratch_.byte_ids.push_back(id);
+      } else if (model_.unknown && !(after_unknown && model_.fuse_unknown)) {
+        scratch_.byte_ids.push_back(*model_.unknown);
+      }
+      after_unknown = id < 0;
     }
     merge_tokens(model_.merges, scratch_.byte_ids, scratch_.merge, ids_);
   }
@@ -96,6 +101,12 @@ class Encoder {
 };
 
 }  // namespace
+
+std::optional<base::TokenId> find_token(const TokenizerModel& model, std::string_view text) {
+  const auto added = model.id_of_added.find(std::string(text));
+  if (added != model.id_of_added.end()) return added->second;
+  return model.made_by_merging.find(model.tokens, text);
+}
 
 Tokenizer::Tokenizer(std::shared_ptr<const TokenizerModel> model)
     : model_(std::move(model)), scratch_(std::make_unique<TokenizerScratch>()) {}
@@ -155,15 +166,12 @@ std::int64_t Tokenizer::vocab_size() const {
 }
 
 std::optional<base::TokenId> Tokenizer::token_id(std::string_view text) const {
-  const auto added = model_->id_of_added.find(text);
-  if (added != model_->id_of_added.end()) return added->second;
-  const auto bytes = model_->id_of_bytes.find(text);
-  if (bytes != model_->id_of_bytes.end()) return bytes->second;
-  return std::nullopt;
+  return find_token(*model_, text);
 }
 
 std::optional<base::TokenId> Tokenizer::eos() const { return model_->eos; }
 std::optional<base::TokenId> Tokenizer::bos() const { return model_->bos; }
 std::optional<base::TokenId> Tokenizer::pad() const { return model_->pad; }
+std::optional<base::TokenId> Tokenizer::unk() const { return model_->unk; }
 
 }  // namespace physarum::text

@@ -63,12 +63,31 @@ json split_stage(const json& pattern) {
 }
 json& pattern_of(json& file) { return file["pre_tokenizer"]["pretokenizers"][0]["pattern"]; }
 
+/// The vocabulary then has no token for this byte.
+void remove_percent(json& file) {
+  json& vocabulary = file["model"]["vocab"];
+  const int id = vocabulary["%"];
+  vocabulary.erase("%");
+  vocabulary["%%"] = id;
+}
+
 const Case cases[] = {
     {"no_model", [](json& f) { f.erase("model"); }, "has no field 'model'"},
     {"model_is_text", [](json& f) { f["model"] = "BPE"; }, "model: must be a JSON object"},
     {"other_model", [](json& f) { f["model"]["type"] = "WordPiece"; }, "model.type: 'WordPiece'"},
     {"dropout", [](json& f) { f["model"]["dropout"] = 0.1; }, "model.dropout: would make"},
-    {"byte_fallback", [](json& f) { f["model"]["byte_fallback"] = true; }, "model.byte_fallback"},
+    {"byte_fallback",
+     [](json& f) {
+       remove_percent(f);
+       f["model"]["byte_fallback"] = true;
+     },
+     "model.byte_fallback: is true while model.vocab lacks"},
+    {"unknown_token",
+     [](json& f) {
+       remove_percent(f);
+       f["model"]["unk_token"] = "<none>";
+     },
+     "model.unk_token: names '<none>', which is not in model.vocab"},
     {"suffix", [](json& f) { f["model"]["end_of_word_suffix"] = "</w>"; }, "end_of_word_suffix"},
     {"unknown_model_key", [](json& f) { f["model"]["magic"] = 1; }, "model.magic: is a field"},
     {"unknown_key", [](json& f) { f["extra"] = 1; }, "t.json: extra: is a field"},
@@ -86,13 +105,6 @@ const Case cases[] = {
     {"same_id", [](json& f) { f["model"]["vocab"]["a"] = f["model"]["vocab"]["b"]; }, "again"},
     {"hole", [](json& f) { f["model"]["vocab"]["new"] = 600; }, "has no token with id 512"},
     {"empty_name", [](json& f) { f["model"]["vocab"][""] = 512; }, "has not 1 to"},
-    {"missing_byte",
-     [](json& f) {
-       const int id = f["model"]["vocab"]["%"];
-       f["model"]["vocab"].erase("%");
-       f["model"]["vocab"]["%%"] = id;
-     },
-     "has no token for byte 37"},
     {"unknown_merge",
      [](json& f) {
        f["model"]["merges"][3] = {"a", "zq"};
@@ -192,6 +204,25 @@ const Case cases[] = {
      },
      "post_processor: 'BertProcessing'"},
     {"no_decoder", [](json& f) { f["decoder"] = nullptr; }, "decoder: must be"},
+    {"twins",
+     [](json& f) {
+       f["added_tokens"].push_back({{"id", 512}, {"content", "\u1EEF"}, {"normalized", true}});
+       f["added_tokens"].push_back(
+           {{"id", 513}, {"content", "u\u031B\u0303"}, {"normalized", true}});
+     },
+     "added_tokens[5]: is the same as another added token once"},
+    {"normalizer_with_more", [](json& f) { f["normalizer"]["lowercase"] = true; },
+     "normalizer.lowercase: is a field"},
+    {"two_decoders",
+     [](json& f) {
+       f["decoder"] = {{"type", "Sequence"}, {"decoders", {f["decoder"], f["decoder"]}}};
+     },
+     "decoder.decoders: has 2 entries"},
+    {"other_inner_decoder",
+     [](json& f) {
+       f["decoder"] = {{"type", "Sequence"}, {"decoders", {{{"type", "Fuse"}}}}};
+     },
+     "decoder.decoders[0]: 'Fuse'"},
     {"other_decoder",
      [](json& f) {
        f["decoder"] = {{"type", "Metaspace"}};
@@ -226,11 +257,59 @@ TEST(TokenizerFile, names_the_end_begin_and_padding_tokens) {
   EXPECT_EQ(tokenizer.eos(), tokenizer.token_id("<|im_end|>"));
   EXPECT_EQ(tokenizer.bos(), tokenizer.token_id("a"));
   EXPECT_FALSE(tokenizer.pad());
+  EXPECT_FALSE(tokenizer.unk());
   EXPECT_NE(load_message(good_text, R"({"eos_token": "<eos>"})").find("eos_token: names '<eos>'"),
             std::string::npos);
   EXPECT_NE(load_message(good_text, R"({"eos_token": 5})").find("eos_token: must be a text"),
             std::string::npos);
   EXPECT_NE(load_message(good_text, "{").find("tokenizer_config.json"), std::string::npos);
+}
+
+TEST(TokenizerFile, leaves_out_bytes_that_have_no_token) {
+  json file = json::parse(good_text);
+  remove_percent(file);
+  const auto encode = [&](const json& changed) {
+    return Tokenizer::from_json(changed.dump(), "", "t").encode("a%%b%", SpecialTokens::parse);
+  };
+  const int a = file["model"]["vocab"]["a"];
+  const int b = file["model"]["vocab"]["b"];
+  const int unknown = file["model"]["vocab"]["?"];
+  EXPECT_EQ(encode(file), (std::vector{a, b}));
+  file["model"]["unk_token"] = "?";
+  EXPECT_EQ(encode(file), (std::vector{a, unknown, unknown, b, unknown}));
+  file["model"]["fuse_unk"] = true;
+  EXPECT_EQ(encode(file), (std::vector{a, unknown, b, unknown}));
+}
+
+TEST(TokenizerFile, takes_added_tokens_from_both_files) {
+  const std::string config = R"({"added_tokens_decoder": {
+    "512": {"content": "<new>", "special": true},
+    "511": {"content": "<|pad|>", "lstrip": true, "special": false}}})";
+  const auto tokenizer = Tokenizer::from_json(good_text, config, "t");
+  EXPECT_EQ(tokenizer.vocab_size(), 513);
+  EXPECT_TRUE(tokenizer.is_special(512));
+  EXPECT_FALSE(tokenizer.is_special(511));
+  EXPECT_EQ(tokenizer.encode("  <|pad|><new>", SpecialTokens::parse), (std::vector{511, 512}));
+}
+
+TEST(TokenizerFile, refuses_added_tokens_on_which_its_files_do_not_agree) {
+  const auto message = [](const std::string& tokens) {
+    return load_message(good_text, R"({"added_tokens_decoder": )" + tokens + "}");
+  };
+  const auto expect = [&](const std::string& tokens, const std::string& part) {
+    EXPECT_NE(message(tokens).find(part), std::string::npos) << message(tokens);
+  };
+  const std::string place = "t.json (tokenizer_config.json): added_tokens_decoder";
+  expect(R"({"510": {"content": "<|pad|>"}})", "another id than t.json: added_tokens[3] does");
+  expect(R"({"5": {"content": "<new>"}})", place + ".5: uses the id 5 of");
+  expect(R"({"600": {"content": "<new>"}})", "has no token with id 512");
+  expect(R"({"x": {"content": "<new>"}})", place + ".x: stands under a key that is no id");
+  expect(R"({"5x": {"content": "<new>"}})", "stands under a key that is no id");
+  expect(R"({"-1": {"content": "<new>"}})", "must be from 0 to");
+  expect(R"({"99999999999999999999": {"content": "<new>"}})", "stands under a key that is no id");
+  expect(R"({"512": {"content": ""}})", "added_tokens_decoder.512.content: must have 1 to");
+  expect(R"({"512": {"content": "<new>", "magic": 1}})", "512.magic: is a field");
+  expect("[]", "must be a JSON object");
 }
 
 struct LimitCase {

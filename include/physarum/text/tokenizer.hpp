@@ -29,13 +29,14 @@ enum class DecodeSpecial { keep, skip };
 
 /// Byte-level BPE as Hugging Face's `tokenizer.json` describes it: the same ids as their library
 /// with add_special_tokens=False. Encoding a text and decoding the ids gives the (normalised) text
-/// back. Use one object from one thread at a time; copies share the model and are cheap, so give
-/// each thread its own.
+/// back, unless the file cuts something out (a Split that removes, a space in front, bytes without
+/// a token). What is supported is in docs/tokenizer.md. Use one object from one thread at a time;
+/// copies share the model and are cheap, so give each thread its own.
 class Tokenizer {
  public:
-  /// Reads `tokenizer.json` and, for the names of the end, begin and padding token, a
-  /// `tokenizer_config.json` beside it if there is one. Throws UserError that names the file and
-  /// the field: what is missing, malformed, inconsistent or not supported.
+  /// Reads `tokenizer.json` and, for the names of the end, begin, padding and unknown token and for
+  /// added tokens, a `tokenizer_config.json` beside it if there is one. Throws UserError that names
+  /// the file and the field: what is missing, malformed, inconsistent or not supported.
   [[nodiscard]] static Tokenizer from_file(const std::filesystem::path& path,
                                            const TokenizerLimits& limits = {});
   /// The same for text; `config` may be empty, `where` is the place in messages.
@@ -71,6 +72,7 @@ class Tokenizer {
   [[nodiscard]] std::optional<base::TokenId> eos() const;
   [[nodiscard]] std::optional<base::TokenId> bos() const;
   [[nodiscard]] std::optional<base::TokenId> pad() const;
+  [[nodiscard]] std::optional<base::TokenId> unk() const;
 
  private:
   explicit Tokenizer(std::shared_ptr<const TokenizerModel> model);
