@@ -18,7 +18,8 @@ struct Inspection {
 };
 
 /// A file of samples or prompts, a checkpoint, a directory of checkpoints, a run's directory, any
-/// other HDF5 file, or a GGUF or safetensors file. This rank alone. Throws UserError if it is none of these or cannot be read.
+/// other HDF5 file, or a GGUF or safetensors file. This rank alone. Throws UserError if it is none
+/// of these or cannot be read.
 [[nodiscard]] Inspection inspect(const std::filesystem::path& path, Verify verify);
 
 }  // namespace physarum::app
