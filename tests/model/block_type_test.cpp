@@ -1,7 +1,7 @@
 #include "physarum/model/block_type.hpp"
 
+#include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <string>
 #include <vector>
@@ -19,8 +19,8 @@ namespace {
 const std::filesystem::path data = std::filesystem::path(PHYSARUM_TEST_DATA) / "gguf";
 
 std::vector<std::uint32_t> bits_of(const std::vector<float>& values) {
-  std::vector<std::uint32_t> bits(values.size());
-  std::memcpy(bits.data(), values.data(), values.size() * sizeof(float));
+  std::vector<std::uint32_t> bits;
+  for (const float value : values) bits.push_back(std::bit_cast<std::uint32_t>(value));
   return bits;
 }
 
