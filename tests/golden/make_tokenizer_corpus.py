@@ -3,8 +3,8 @@
 
   make_tokenizer_corpus.py [DIRECTORY]
 
-Each file is tokenizer.json, a NUL, tokenizer_config.json or nothing, a NUL, a text. The vocabularies have few bytes,
-so that changes at random hit what matters.
+The form of the files stands in fuzz_tokenizer.cpp: whole tokenizer files with a text, and parts that the target makes
+a file of. The vocabularies have few bytes, so that changes at random hit what matters.
 """
 import json
 import pathlib
@@ -46,12 +46,21 @@ CASES = {
     "stages": (tokenizer([{"type": "Digits", "individual_digits": True}, split(["ab"], "MergedWithNext"), split("b*", "Contiguous"),
                           split(r"(?i:A)|\s", "Removed"), split("[^a-c1]", "MergedWithPrevious", True)]), "", "abcabb1 12Ab aa"),
     "added": (tokenizer([], {"type": "Sequence", "normalizers": [{"type": "NFKD"}]},
-                        [("<s>", "s"), ("<l>", "l"), ("<r>", "rn"), ("<w>", "w"), ("é", "n"), ("<", "n"), ("<s><s>", "")]), "",
+                        [("<s>", "s"), ("<l>", "l"), ("<r>", "rn"), ("<w>", "w"), ("é", "n"), ("<<", "n"), ("<s><s>", "")]), "",
               "a <l>\u3000<r> b<w><s><s><s>é e\u0301<"),
     "unknown": (tokenizer([], None, [("<s>", "s")], unk_token="c", fuse_unk=True, ignore_merges=True),
                 json.dumps({"eos_token": "<s>", "pad_token": {"content": "a"}, "added_tokens_decoder": {
                     "20": {"content": "<s>", "rstrip": True, "special": True}, "21": {"content": "<t>", "special": False}}}),
                 "xyz<s> <t>abc中a"),
+}
+
+# Letters, pattern, added tokens, text.
+PARTS = {
+    "parts_isolated": ("1c", r"[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s+(?!\S)|\s+", "s:<s>|ln:<l>",
+                       "ab abc <s> 12\u0301e\u0301  <l> \r\n a"),
+    "parts_behaviours": ("01234pgD", r"(?<=b)|a*?c|(?i:[^ab-c\d]++)", "rn:<r>|w:ab|:  ", "abcabcab 12 <r>   ab ac"),
+    "parts_inverted": ("24vikuf", r"\p{Han}+|\P{Ll}|(?=x)|\x{41}?", "lr:\u00e9|n:\ufb01|w:\u4e2d", "a\u4e2d\ufb01 xyz\u00e9 Aab"),
+    "parts_string": ("013sd", "a.b", "s:<|s:<<|s:<<>", "a.ba.bb<<<>>< a.b\U0001f600"),
 }
 
 
@@ -61,6 +70,8 @@ def main():
     for name, (value, config, text) in CASES.items():
         content = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
         (directory / name).write_bytes(f"{content}\0{config}\0{text}".encode())
+    for name, lines in PARTS.items():
+        (directory / name).write_bytes("\n".join(lines).encode())
 
 
 if __name__ == "__main__":
