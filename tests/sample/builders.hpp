@@ -83,7 +83,9 @@ inline Lease make_lease(std::int64_t id = 5) {
   lease.id = LeaseId(id);
   lease.group = GroupId(3);
   lease.purpose = Purpose::evaluate;
-  lease.prompt = {PromptId(9), "2+2=", "4", R"({"level": 1})", "arithmetic"};
+  lease.prompt = {PromptId(9),           "2+2=", R"([{"role":"user","content":"2+2?"}])",
+                  R"([{"name":"add"}])", "4",    R"({"level": 1})",
+                  "arithmetic"};
   lease.n_samples = 4;
   lease.first_sample = SampleId(12);
   lease.version = WeightVersion(2);
