@@ -118,10 +118,19 @@ const Value* Dict::find(std::string_view key) const {
 }
 
 bool Dict::is_hashable(const Value& key) {
+  std::size_t left = most_key_parts;
+  return is_hashable(key, left);
+}
+
+bool Dict::is_hashable(const Value& key, std::size_t& left) {
+  // Tuples that hold one tuple twice grow without bound while they take no memory.
+  if (left == 0) return false;
+  --left;
   if (key.is_number() || key.is_none() || key.text() != nullptr) return true;
   const Sequence* tuple = key.sequence();
   return tuple != nullptr && tuple->form == Sequence::Form::tuple &&
-         std::all_of(tuple->items.begin(), tuple->items.end(), is_hashable);
+         std::all_of(tuple->items.begin(), tuple->items.end(),
+                     [&left](const Value& part) { return is_hashable(part, left); });
 }
 
 }  // namespace physarum::text::jinja

@@ -109,10 +109,12 @@ class Dict {
   [[nodiscard]] const std::vector<Entry>& entries() const { return entries_; }
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
   [[nodiscard]] std::size_t depth() const { return depth_; }
-  /// Whether Python could use it as a key.
+  /// Whether Python could use it as a key, and it has few enough parts for us.
   [[nodiscard]] static bool is_hashable(const Value& key);
 
  private:
+  static constexpr std::size_t most_key_parts = 1000;
+  static bool is_hashable(const Value& key, std::size_t& left);
   std::vector<Entry> entries_;
   std::unordered_map<std::string, std::size_t> index_;
   std::size_t depth_ = 1;

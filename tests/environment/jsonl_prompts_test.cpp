@@ -74,7 +74,7 @@ TEST(JsonlPrompts, names_file_and_line_of_what_is_wrong) {
   const std::pair<const char*, const char*> cases[] = {
       {R"({"q": "x", "a": )", "not JSON"},
       {R"(["q"])", "is no JSON object"},
-      {R"({"question": "x", "a": ""})", "no field 'q' (there are: a question)"},
+      {R"({"question": "x", "a": ""})", "no field 'q' (there are: question a)"},
       {R"({"q": "x"})", "no field 'a'"},
       {R"({"q": [], "a": ""})", "is no list of messages"},
       {R"({"q": ["x"], "a": ""})", "is no list of messages"},

@@ -47,11 +47,7 @@ TEST(StrictJson, keeps_the_order_of_keys_if_asked_to) {
   EXPECT_THROW(static_cast<void>(parse_strict_ordered_json(R"({"b":1,"a":2,"b":3})", "here")),
                base::UserError);
   std::string many = "{";  // as many keys as a line of prompts can hold: no search through them all
-  for (int i = 0; i < 300000; ++i)
-    many +=
-        ""
-        " + std::to_string(i) + "
-        ":0,";
+  for (int i = 0; i < 300000; ++i) many.append("\"").append(std::to_string(i)).append("\":0,");
   many.back() = '}';
   EXPECT_EQ(parse_strict_ordered_json(many, "here").size(), 300000U);
 }
