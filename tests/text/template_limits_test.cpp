@@ -178,8 +178,10 @@ TEST(TemplateLimits, bound_recursion) {
 }
 
 TEST(TemplateLimits, bound_the_nesting_of_the_source) {
-  expect_complaint("{{ " + repeat("(", 100000) + "1", "nested deeper than 200");
-  expect_complaint("{{ " + repeat("[", 100000), "nested deeper than 200");
+  expect_complaint("{{ " + repeat("(", 100000) + "1" + repeat(")", 100000) + " }}",
+                   "nested deeper than 200");
+  expect_complaint("{{ " + repeat("[", 100000) + repeat("]", 100000) + " }}",
+                   "nested deeper than 200");
   expect_complaint("{{ " + repeat("not ", 100000) + "1 }}", "nested deeper than 200");
   expect_complaint("{{ " + repeat("-", 100000) + "1 }}", "nested deeper than 200");
   expect_complaint("{{ 1" + repeat(" + 1", 100000) + " }}", "more than 200 levels");
@@ -187,7 +189,8 @@ TEST(TemplateLimits, bound_the_nesting_of_the_source) {
   expect_complaint("{{ x" + repeat(".a", 50000) + " }}", "more than 200 levels");
   expect_complaint("{{ x" + repeat("()", 50000) + " }}", "more than 200 levels");
   expect_complaint(repeat("{% if 1 %}", 40000), "nested deeper than 200");
-  expect_complaint("{% set " + repeat("(", 40000) + "a = 1 %}", "nested deeper than 200");
+  expect_complaint("{% set " + repeat("(", 40000) + "a" + repeat(")", 40000) + " = 1 %}",
+                   "nested deeper than 200");
   expect_complaint("{{ " + repeat("1 if 1 else ", 40000) + "1 }}", "nested deeper than 200");
 }
 
