@@ -15,16 +15,14 @@ WORDINGS = {
     "+": [
         "What is {a} + {b}?",
         "What is {a} plus {b}?",
+        "How much is {a} + {b}?",
         "Add {a} and {b}.",
-        "What is the sum of {a} and {b}?",
-        "I have {a} apples and get {b} more. How many apples do I have?",
     ],
     "-": [
         "What is {a} - {b}?",
         "What is {a} minus {b}?",
+        "How much is {a} - {b}?",
         "Subtract {b} from {a}.",
-        "What is the difference between {a} and {b}?",
-        "I have {a} apples and eat {b}. How many apples are left?",
     ],
 }
 
@@ -41,7 +39,10 @@ def row(problem, wording):
     answer = a + b if operator == "+" else a - b
     question = WORDINGS[operator][wording].format(a=a, b=b)
     return {
-        "messages": [{"role": "user", "content": question}],
+        "messages": [
+            {"role": "system", "content": "Answer briefly."},
+            {"role": "user", "content": question},
+        ],
         "answer": str(answer),
         "metadata": {"problem": f"{a} {operator} {b}"},
     }
@@ -58,8 +59,8 @@ def main():
     one, two = pairs(1, 9), pairs(10, 99)
     rng.shuffle(one)
     rng.shuffle(two)
-    held_one, train_one = one[:40], one[40:]
-    held_two, train_two = two[:40], two[40:60]
+    held_one, train_one = one[:50], one[50:]
+    held_two, train_two = two[:50], two[50:70]
     all_wordings = range(len(WORDINGS["+"]))
     train = [row(p, w) for p in train_one + train_two for w in all_wordings]
     rng.shuffle(train)
