@@ -51,14 +51,14 @@ class Call {
   Value starts_or_ends(bool at_start) {
     const Bound bound = bind({"prefix", "start", "end"});
     const auto [begin, end] = range(bound);
-    const std::string_view part =
-        begin > end ? std::string_view() : bytes_.substr(begin, end - begin);
+    const bool is_range = begin <= end;
+    const std::string_view part = is_range ? bytes_.substr(begin, end - begin) : std::string_view();
     const auto fits = [&](const Value& wanted) {
       if (wanted.text() == nullptr) {
         machine_.fail(name_ + "() wants a string or a tuple of strings, not " + wanted.type_name());
       }
       const std::string& text = wanted.text()->bytes();
-      return begin <= end && (at_start ? part.starts_with(text) : part.ends_with(text));
+      return is_range && (at_start ? part.starts_with(text) : part.ends_with(text));
     };
     const Sequence* several = bound.at(0).sequence();
     if (several == nullptr || several->form != Sequence::Form::tuple)
