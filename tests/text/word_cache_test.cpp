@@ -1,5 +1,6 @@
 #include "word_cache.hpp"
 
+#include <cstdint>
 #include <numeric>
 
 #include <gtest/gtest.h>
@@ -11,7 +12,7 @@
 namespace physarum::text {
 namespace {
 
-std::string word_of(int i) { return "w" + std::to_string(i * 7919); }
+std::string word_of(int i) { return "w" + std::to_string(std::int64_t{i} * 7919); }
 
 TEST(WordCache, gives_back_what_was_put_or_nothing) {
   WordCache cache;
