@@ -88,7 +88,7 @@ text::Conversation PromptEncoder::conversation_of(const sample::Prompt& prompt) 
   if (prompt.messages.empty()) {
     conversation.messages.push_back(message("user", prompt.text));
   } else {
-    conversation.messages = text::parse_strict_ordered_json(prompt.messages, place_of(prompt));
+    conversation = text::Conversation::from_json(prompt.messages, place_of(prompt));
   }
   if (!prompt.tools.empty())
     conversation.tools = text::parse_strict_ordered_json(prompt.tools, place_of(prompt));
