@@ -1,5 +1,7 @@
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <optional>
 
 #include "template_operators.hpp"
 
@@ -32,6 +34,22 @@ double nonzero(Machine& machine, const Value& value) {
   const double divisor = value.to_double();
   if (divisor == 0) machine.fail("division by zero");
   return divisor;
+}
+
+/// An operator between two numbers, if they are numbers: integers by `overflows`, which says
+/// whether the result leaves 64 bits, as the compiler's checked operations do; others by `real`.
+template <class Overflows, class Real>
+std::optional<Value> on_numbers(Machine& machine, const Value& left, const Value& right,
+                                Overflows overflows, Real real) {
+  std::int64_t a = 0;
+  std::int64_t b = 0;
+  if (both_integers(left, right, a, b)) {
+    std::int64_t result = 0;
+    if (overflows(a, b, result)) fail_overflow(machine);
+    return Value(result);
+  }
+  if (both_numbers(left, right)) return Value(real(left.to_double(), right.to_double()));
+  return std::nullopt;
 }
 
 Value add_texts(Machine& machine, const Text& left, const Text& right) {
@@ -85,14 +103,13 @@ std::optional<Value> repeat(Machine& machine, const Value& value, const Value& c
 }  // namespace
 
 Value add(Machine& machine, const Value& left, const Value& right) {
-  std::int64_t a = 0;
-  std::int64_t b = 0;
-  if (both_integers(left, right, a, b)) {
-    std::int64_t sum = 0;
-    if (__builtin_add_overflow(a, b, &sum)) fail_overflow(machine);
-    return Value(sum);
-  }
-  if (both_numbers(left, right)) return Value(left.to_double() + right.to_double());
+  const auto sum = on_numbers(
+      machine, left, right,
+      [](std::int64_t a, std::int64_t b, std::int64_t& result) {
+        return __builtin_add_overflow(a, b, &result);
+      },
+      std::plus<>());
+  if (sum) return *sum;
   if (left.text() != nullptr && right.text() != nullptr) {
     return add_texts(machine, *left.text(), *right.text());
   }
@@ -109,26 +126,24 @@ Value add(Machine& machine, const Value& left, const Value& right) {
 }
 
 Value subtract(Machine& machine, const Value& left, const Value& right) {
-  std::int64_t a = 0;
-  std::int64_t b = 0;
-  if (both_integers(left, right, a, b)) {
-    std::int64_t difference = 0;
-    if (__builtin_sub_overflow(a, b, &difference)) fail_overflow(machine);
-    return Value(difference);
-  }
-  if (both_numbers(left, right)) return Value(left.to_double() - right.to_double());
+  const auto difference = on_numbers(
+      machine, left, right,
+      [](std::int64_t a, std::int64_t b, std::int64_t& result) {
+        return __builtin_sub_overflow(a, b, &result);
+      },
+      std::minus<>());
+  if (difference) return *difference;
   fail_operands(machine, "-", left, right);
 }
 
 Value multiply(Machine& machine, const Value& left, const Value& right) {
-  std::int64_t a = 0;
-  std::int64_t b = 0;
-  if (both_integers(left, right, a, b)) {
-    std::int64_t product = 0;
-    if (__builtin_mul_overflow(a, b, &product)) fail_overflow(machine);
-    return Value(product);
-  }
-  if (both_numbers(left, right)) return Value(left.to_double() * right.to_double());
+  const auto product = on_numbers(
+      machine, left, right,
+      [](std::int64_t a, std::int64_t b, std::int64_t& result) {
+        return __builtin_mul_overflow(a, b, &result);
+      },
+      std::multiplies<>());
+  if (product) return *product;
   if (auto repeated = repeat(machine, left, right)) return *repeated;
   if (auto repeated = repeat(machine, right, left)) return *repeated;
   fail_operands(machine, "*", left, right);
