@@ -3,6 +3,7 @@
 #include "physarum/model/transformer.hpp"
 
 #include "temporary_directory.hpp"
+#include "vector_norms.hpp"
 
 namespace physarum::model {
 namespace {
@@ -13,21 +14,6 @@ class Families : public testing::TestWithParam<const char*> {
 };
 /// Those with experts.
 class ExpertFamilies : public Families {};
-
-double norm(std::span<const float> a) {
-  double sum = 0;
-  for (const float value : a) sum += double{value} * double{value};
-  return std::sqrt(sum);
-}
-
-double distance(std::span<const float> a, std::span<const float> b) {
-  double sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const double difference = double{a[i]} - double{b[i]};
-    sum += difference * difference;
-  }
-  return std::sqrt(sum);
-}
 
 /// Every parameter's gradient against `prefix` + its name, or against zero.
 void expect_gradients(FamilyGolden& golden, ParameterStore& store, const std::string& prefix) {

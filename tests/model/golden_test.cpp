@@ -10,6 +10,8 @@
 #include "physarum/model/safetensors.hpp"
 #include "physarum/model/transformer.hpp"
 
+#include "vector_norms.hpp"
+
 namespace physarum::model {
 namespace {
 
@@ -55,21 +57,6 @@ double largest_difference(std::span<const float> a, std::span<const float> b) {
     largest = std::max(largest, std::abs(double{a[i]} - double{b[i]}));
   }
   return largest;
-}
-
-double norm(std::span<const float> a) {
-  double sum = 0;
-  for (const float value : a) sum += double{value} * double{value};
-  return std::sqrt(sum);
-}
-
-double distance(std::span<const float> a, std::span<const float> b) {
-  double sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const double difference = double{a[i]} - double{b[i]};
-    sum += difference * difference;
-  }
-  return std::sqrt(sum);
 }
 
 TEST_P(Golden, logits_agree_with_transformers) {
