@@ -7,6 +7,7 @@
 # Leaves runs/quickstart-sft/model and runs/quickstart/{model,summary.json,metrics.jsonl,...}.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. jobs/lib.sh
 seed=1
 ranks=5
 while [ $# -gt 0 ]; do
@@ -28,7 +29,7 @@ cmake --preset release >/dev/null
 cmake --build --preset release --target physarum -j "$(nproc)" -- --quiet
 
 # The value of one key of a run's summary.
-value() { sed -n 's|^ *"'"$2"'": "\{0,1\}\([^",]*\)"\{0,1\},\{0,1\}$|\1|p' "runs/$1/summary.json"; }
+value() { run_value "runs/$1/summary.json" "$2"; }
 percent() { awk -v x="$1" 'BEGIN { printf "%.1f %%", 100 * x }'; }
 
 started=$(date +%s.%N)

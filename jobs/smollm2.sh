@@ -8,6 +8,7 @@
 # model), trained (a Hugging Face directory), summary.json, and the runs before, grpo and after.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. jobs/lib.sh
 seed=1
 ranks=5
 flags=()
@@ -42,7 +43,7 @@ for problems in train one_digit_held_out two_digit_held_out; do
 done
 
 # The value of one key of a run's summary.
-value() { sed -n 's|^ *"'"$2"'": "\{0,1\}\([^",]*\)"\{0,1\},\{0,1\}$|\1|p' "$folder/$1/summary.json"; }
+value() { run_value "$folder/$1/summary.json" "$2"; }
 evaluate() {  # RUN MODEL PROBLEMS
   jobs/launch -n 3 evaluate inputs/smollm2/evaluate.toml --run-name "smollm2/$1" --hf-checkpoint "$2" \
     --eval-prompt-data "$folder/$3.h5" --seed "$seed"

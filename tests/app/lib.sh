@@ -2,6 +2,7 @@
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 cd "$root"
+. jobs/lib.sh
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failures=0
@@ -29,7 +30,7 @@ refused() {
 }
 
 # key FILE NAME: the value of one key of a summary.
-key() { sed -n 's|^ *"'"$2"'": "\{0,1\}\([^",]*\)"\{0,1\},\{0,1\}$|\1|p' "$1"; }
+key() { run_value "$@"; }
 
 finish() {
   if [ "$failures" -gt 0 ]; then printf '%s checks, %s failed\n' "$checks" "$failures"; exit 1; fi
