@@ -29,7 +29,8 @@ training::TrainerSetup trainer_setup(const Setup& setup) {
 TrainerRole::TrainerRole(Setup& setup, parallel::Layout& layout, exchange::Transport& transport,
                          weights::Publisher& publisher, std::span<const float> initial)
     : setup_(setup),
-      first_(layout.trainer().rank() == 0),
+      trainers_(layout.trainer()),
+      first_(trainers_.rank() == 0),
       publisher_(publisher),
       client_(transport, world_ranks(setup.plan.buffer_ranks()),
               {.trainer_rank = layout.trainer().rank(), .dp_rank = layout.trainer().rank()}),
@@ -108,7 +109,11 @@ TrainerRole::Taken TrainerRole::take(std::int64_t step, const Turn& while_waitin
   if (!parallel::wait_until(answered, deadline, turn)) {
     parallel::throw_deadline("trainer", "the batch of step " + std::to_string(step), deadline);
   }
-  if (taken.batch) metrics_["perf/train_wait_time"] += watch.seconds();
+  if (!taken.batch) return taken;
+  // A colocated buffer serves nobody while its rank learns: no trainer begins before all have their
+  // samples, or the others would wait for its whole step.
+  if (setup_.plan.colocated()) trainers_.barrier(deadline);
+  metrics_["perf/train_wait_time"] += watch.seconds();
   return taken;
 }
 

@@ -63,6 +63,7 @@ class TrainerRole {
   [[nodiscard]] base::Deadline patience() const;
 
   const Setup& setup_;
+  const parallel::Communicator& trainers_;
   bool first_;
   weights::Publisher& publisher_;
   exchange::BatchClient client_;
