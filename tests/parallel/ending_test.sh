@@ -30,6 +30,7 @@ code=$?
 # What mpirun says about ranks that have left is dropped, what it says about anything else is kept.
 fake=$(mktemp)
 printf '%s\n' '#!/bin/sh' 'echo "[vm:27733] PMIX ERROR: PMIX_ERR_UNREACH in file /a/pmix_server.c at line 3146" >&2' \
+  'echo "[warn] Epoll MOD(4) on fd 23 failed. Old events were 6; read change was 2 (del): Bad file descriptor" >&2' \
   'echo "physarum: error: one" >&2' 'echo "[vm:1] PMIX ERROR: PMIX_ERR_NOMEM in file /a/pmix_server.c at line 1" >&2' 'exit 2' > "$fake"
 chmod +x "$fake"
 output=$(PHYSARUM_MPIRUN=$fake "$launch" -n 2 --program "$program" nothing 2>&1)
