@@ -33,13 +33,17 @@ function(physarum_room layer name)
     message(FATAL_ERROR "cmake/rooms.cmake: room ${name} has no sources in src/${name}")
   endif()
   add_library(physarum_${name} STATIC ${sources})
-  # Sources named *_avx2.cpp hold kernels that are chosen at run time if the processor has AVX2; all
-  # others are for the base architecture, so that one build runs on every machine.
+  # Sources named *_avx2.cpp and *_avx512.cpp hold kernels that are chosen at run time if the processor
+  # can run them; all others are for the base architecture, so that one build runs on every machine.
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-    set(avx2_sources ${sources})
-    list(FILTER avx2_sources INCLUDE REGEX "_avx2\\.cpp$")
-    foreach(source IN LISTS avx2_sources)
-      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma")
+    set(options_avx2 -mavx2 -mfma)
+    set(options_avx512 ${options_avx2} -mavx512f -mavx512vl -mavx512dq -mavx512bw)
+    foreach(target avx2 avx512)
+      set(target_sources ${sources})
+      list(FILTER target_sources INCLUDE REGEX "_${target}\\.cpp$")
+      foreach(source IN LISTS target_sources)
+        set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${options_${target}}")
+      endforeach()
     endforeach()
   endif()
   # Sources named *_exact.cpp define values by products and sums that are rounded one by one: no fused ones.

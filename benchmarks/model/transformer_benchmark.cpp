@@ -101,7 +101,14 @@ void learn(benchmark::State& state, const ModelConfig& config) {
 void forward_backward(benchmark::State& state) { learn(state, config_1m()); }
 void forward_backward_experts(benchmark::State& state) { learn(state, config_experts()); }
 BENCHMARK(forward_backward_experts)->Arg(32)->Unit(benchmark::kMillisecond);
-BENCHMARK(forward_backward)->Arg(8)->Arg(16)->Arg(32)->Arg(64)->Unit(benchmark::kMillisecond);
+BENCHMARK(forward_backward)
+    ->Arg(4)
+    ->Arg(8)
+    ->Arg(12)
+    ->Arg(16)
+    ->Arg(32)
+    ->Arg(64)
+    ->Unit(benchmark::kMillisecond);
 
 /// A linear layer with `in` inputs and `out` outputs on 1440 rows, chunk by chunk.
 struct LinearLayer {

@@ -2,6 +2,8 @@
 
 #include "physarum/base/logging.hpp"
 
+#include "physarum/model/cpu_target.hpp"
+
 #include "physarum/app/version.hpp"
 
 #include "progress.hpp"
@@ -16,6 +18,7 @@ Summary run_summary(const Setup& setup, int ranks, double seconds) {
   summary.set("layout", setup.plan.describe());
   summary.set("seconds", seconds);
   summary.set("program_version", version);
+  summary.set("cpu", std::string(model::name_of(model::cpu_target())));
   summary.set("exit", 0);
   return summary;
 }

@@ -9,6 +9,7 @@
 
 #include "physarum/sample/prompt_file.hpp"
 
+#include "physarum/model/cpu_target.hpp"
 #include "physarum/model/hf_directory.hpp"
 #include "physarum/model/parameter_layout.hpp"
 
@@ -75,6 +76,7 @@ void check_tokenizer(const text::Tokenizer& tokenizer, const model::ModelConfig&
 Setup read_all(const std::string& command, const std::vector<std::string>& arguments, Needs needs,
                const parallel::Communicator& world, int ranks) {
   const bool trains = needs == Needs::circle;
+  (void)model::cpu_target();  // what it has to say about PHYSARUM_CPU comes first
   Configuration configuration = read_configuration(arguments);
   // Without training, the length of the run follows from the prompts if it is not given.
   const bool open_end =

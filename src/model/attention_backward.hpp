@@ -3,6 +3,7 @@
 // Compiled once for each target: see simd.hpp. Reads like attention_kernels.hpp.
 
 #include "attention_packing.hpp"
+#include "norm_kernels.hpp"
 
 namespace physarum::model::PHYSARUM_KERNELS {
 
@@ -37,18 +38,10 @@ struct BackwardMemory {
 inline void softmax_row_backward(float* scores, float* d_scores, std::int64_t keys,
                                  std::int64_t row, float log_sum, float weighted) {
   for (std::int64_t j = 0; j < keys; j += lanes) {
-    const Float8 p = keep_first(exp(load(scores + j) - splat(log_sum)), row + 1 - j, 0.0F);
+    const Floats p = keep_first(exp(load(scores + j) - splat(log_sum)), row + 1 - j, 0.0F);
     store(scores + j, p);
     store(d_scores + j, p * (load(d_scores + j) - splat(weighted)));
   }
-}
-
-inline float dot(const float* a, const float* b, std::int64_t width) {
-  Float8 sum = splat(0.0F);
-  for_row(width, [&](std::int64_t i, std::int64_t count) PHYSARUM_INLINE_LAMBDA {
-    sum += load_up_to(a + i, count) * load_up_to(b + i, count);
-  });
-  return sum_of(sum);
 }
 
 /// Scores and their gradients for a block; rows behind the last token become zeros, since they take
@@ -75,7 +68,8 @@ inline void block_gradients(const AttentionShape& shape, const Packing& packing,
       continue;
     }
     const float* output = out + token * shape.heads * shape.head_dim + head * shape.head_dim;
-    const float weighted = dot(output, memory.d_outputs + r * packing.width, shape.head_dim);
+    const float weighted =
+        sum_of_products(output, memory.d_outputs + r * packing.width, shape.head_dim);
     hide_before_window(shape, keys, token, scores);
     softmax_row_backward(scores, d_scores, keys.count, token - keys.begin, log_sums[token],
                          weighted);

@@ -20,18 +20,18 @@ inline std::int64_t attention_scratch(const AttentionShape& shape) {
 /// Scores become e^(score - largest), 0 for keys after column `row`, the query's own. Returns log
 /// of their sum.
 inline float softmax_row(float* scores, std::int64_t keys, std::int64_t row, float* inverse_sum) {
-  Float8 largest = splat(-1e30F);
+  Floats largest = splat(-1e30F);
   for (std::int64_t j = 0; j < keys; j += lanes) {
     largest = max(largest, keep_first(load(scores + j), row + 1 - j, -1e30F));
   }
   const float top = max_of(largest);
-  Float8 sums = splat(0.0F);
+  Chains sums;
   for (std::int64_t j = 0; j < keys; j += lanes) {
-    const Float8 e = keep_first(exp(load(scores + j) - splat(top)), row + 1 - j, 0.0F);
+    const Floats e = keep_first(exp(load(scores + j) - splat(top)), row + 1 - j, 0.0F);
     store(scores + j, e);
-    sums += e;
+    sums.add(e);
   }
-  const float sum = sum_of(sums);
+  const float sum = sums.total();
   *inverse_sum = 1.0F / sum;
   return top + std::log(sum);
 }

@@ -122,14 +122,6 @@ inline void pack_queries(const AttentionShape& shape, const Packing& packing, co
   }
 }
 
-/// Lanes below `count` from v, the others `fill`; `count` may be negative or beyond 8.
-PHYSARUM_INLINE Float8 keep_first(Float8 v, std::int64_t count, float fill) {
-  const Int8 index{0, 1, 2, 3, 4, 5, 6, 7};
-  const auto bound = static_cast<std::int32_t>(count < 0 ? 0 : (count > lanes ? lanes : count));
-  const Int8 bounds{bound, bound, bound, bound, bound, bound, bound, bound};
-  return index < bounds ? v : splat(fill);
-}
-
 /// First key that query `token` can see.
 inline std::int64_t first_seen(const AttentionShape& shape, std::int64_t token) {
   return shape.window > 0 && token >= shape.window ? token - shape.window + 1 : 0;

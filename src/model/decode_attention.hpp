@@ -30,67 +30,69 @@ struct HeadCache {
   [[nodiscard]] const float* values(std::int64_t block) const { return keys(block) + values_at; }
 };
 
+constexpr int block_vectors = cache_block_tokens / lanes;
+
 /// Scores of `heads` query heads with `blocks` blocks of keys.
 template <int heads, int blocks>
 PHYSARUM_INLINE void score_blocks(const HeadCache& cache, std::int64_t block, const float* queries,
                                   std::int64_t padded, float* scores) {
-  Float8 sums[heads][2 * blocks];
+  constexpr int vectors = blocks * block_vectors;
+  Floats sums[heads][vectors];
   const float* keys[blocks];
   for (int b = 0; b < blocks; ++b) keys[b] = cache.keys(block + b);
   for (int h = 0; h < heads; ++h) {
-    for (int v = 0; v < 2 * blocks; ++v) sums[h][v] = splat(0.0F);
+    for (int v = 0; v < vectors; ++v) sums[h][v] = splat(0.0F);
   }
   for (std::int64_t d = 0; d < cache.head_dim; ++d) {
-    Float8 key[2 * blocks];
-    for (int v = 0; v < 2 * blocks; ++v) {
-      key[v] = load(keys[v / 2] + d * cache_block_tokens + v % 2 * lanes);
+    Floats key[vectors];
+    for (int v = 0; v < vectors; ++v) {
+      key[v] = load(keys[v / block_vectors] + d * cache_block_tokens + v % block_vectors * lanes);
     }
     for (int h = 0; h < heads; ++h) {
-      const Float8 query = splat(queries[h * cache.head_dim + d]);
-      for (int v = 0; v < 2 * blocks; ++v) sums[h][v] = multiply_add(query, key[v], sums[h][v]);
+      const Floats query = splat(queries[h * cache.head_dim + d]);
+      for (int v = 0; v < vectors; ++v) sums[h][v] = multiply_add(query, key[v], sums[h][v]);
     }
   }
   for (int h = 0; h < heads; ++h) {
-    for (int v = 0; v < 2 * blocks; ++v) {
+    for (int v = 0; v < vectors; ++v) {
       store(scores + h * padded + block * cache_block_tokens + v * lanes, sums[h][v]);
     }
   }
 }
 
-template <int heads>
-inline void score_heads(const HeadCache& cache, const float* queries, std::int64_t padded,
-                        float* scores) {
-  constexpr int wide = heads <= 2 ? 4 / heads : 1;
+/// From `block` on, `wide` blocks at a time, then half as many.
+template <int heads, int wide>
+PHYSARUM_INLINE void score_from(const HeadCache& cache, std::int64_t block, const float* queries,
+                                std::int64_t padded, float* scores) {
   const std::int64_t blocks = padded / cache_block_tokens;
-  std::int64_t block = 0;
   for (; block + wide <= blocks; block += wide) {
     score_blocks<heads, wide>(cache, block, queries, padded, scores);
   }
-  for (; block < blocks; ++block) score_blocks<heads, 1>(cache, block, queries, padded, scores);
+  if constexpr (wide > 1) score_from<heads, wide / 2>(cache, block, queries, padded, scores);
 }
 
 /// Scores become e^(score - largest), 0 behind the last position. Returns 1 / their sum.
 inline float soften(float* scores, std::int64_t tokens, std::int64_t padded) {
-  Float8 largest = splat(-1e30F);
+  Floats largest = splat(-1e30F);
   for (std::int64_t j = 0; j < padded; j += lanes) {
     largest = max(largest, keep_first(load(scores + j), tokens - j, -1e30F));
   }
-  const Float8 top = splat(max_of(largest));
-  Float8 sums = splat(0.0F);
+  const Floats top = splat(max_of(largest));
+  Chains sums;
   for (std::int64_t j = 0; j < padded; j += lanes) {
-    const Float8 e = keep_first(exp(load(scores + j) - top), tokens - j, 0.0F);
+    const Floats e = keep_first(exp(load(scores + j) - top), tokens - j, 0.0F);
     store(scores + j, e);
-    sums += e;
+    sums.add(e);
   }
-  return 1.0F / sum_of(sums);
+  return 1.0F / sums.total();
 }
 
 /// out[h] = factor[h] * sum over positions of weights[h] * values, for `vectors` vectors of
-/// columns.
-template <int heads, int vectors>
+/// columns. Not `whole`: one vector, of whose columns the values have only some.
+template <int heads, int vectors, bool whole = true>
 PHYSARUM_INLINE void mix_columns(const HeadCache& cache, std::int64_t column, const float* weights,
                                  std::int64_t padded, const float* factors, float* out) {
-  Float8 sums[heads][vectors];
+  Floats sums[heads][vectors];
   for (int h = 0; h < heads; ++h) {
     for (int v = 0; v < vectors; ++v) sums[h][v] = splat(0.0F);
   }
@@ -99,10 +101,13 @@ PHYSARUM_INLINE void mix_columns(const HeadCache& cache, std::int64_t column, co
     const std::int64_t left = cache.tokens - first;
     const std::int64_t count = left < cache_block_tokens ? left : cache_block_tokens;
     for (std::int64_t t = 0; t < count; ++t) {
-      Float8 value[vectors];
-      for (int v = 0; v < vectors; ++v) value[v] = load(values + t * cache.value_width + v * lanes);
+      Floats value[vectors];
+      for (int v = 0; v < vectors; ++v) {
+        const float* from = values + t * cache.value_width + v * lanes;
+        value[v] = whole ? load(from) : load_some(from, cache.value_width - column, 0.0F);
+      }
       for (int h = 0; h < heads; ++h) {
-        const Float8 weight = splat(weights[h * padded + first + t]);
+        const Floats weight = splat(weights[h * padded + first + t]);
         for (int v = 0; v < vectors; ++v) sums[h][v] = multiply_add(weight, value[v], sums[h][v]);
       }
     }
@@ -117,24 +122,30 @@ PHYSARUM_INLINE void mix_columns(const HeadCache& cache, std::int64_t column, co
   }
 }
 
+/// From `column` on, `wide` vectors at a time, then half as many.
+template <int heads, int wide>
+PHYSARUM_INLINE void mix_from(const HeadCache& cache, std::int64_t column, const float* weights,
+                              std::int64_t padded, const float* factors, float* out) {
+  for (; column + wide * lanes <= cache.value_width; column += wide * lanes) {
+    mix_columns<heads, wide>(cache, column, weights, padded, factors, out);
+  }
+  if constexpr (wide > 1)
+    return mix_from<heads, wide / 2>(cache, column, weights, padded, factors, out);
+  if (column < cache.value_width)
+    mix_columns<heads, 1, false>(cache, column, weights, padded, factors, out);
+}
+
 template <int heads>
 inline void attend_heads(const HeadCache& cache, const float* queries, float* out, float* scores) {
-  constexpr int wide = heads <= 2 ? 4 : 2;
   const std::int64_t padded = round_up(cache.tokens, cache_block_tokens);
-  score_heads<heads>(cache, queries, padded, scores);
+  score_from<heads, 4 / heads*(2 / block_vectors)>(cache, 0, queries, padded, scores);
   float factors[heads];
   for (int h = 0; h < heads; ++h) {
     // So low that its exponential is 0.
     if (cache.hidden > 0) fill(scores + h * padded, cache.hidden, -1e30F);
     factors[h] = soften(scores + h * padded, cache.tokens, padded);
   }
-  std::int64_t column = 0;
-  for (; column + wide * lanes <= cache.value_width; column += wide * lanes) {
-    mix_columns<heads, wide>(cache, column, scores, padded, factors, out);
-  }
-  for (; column < cache.value_width; column += lanes) {
-    mix_columns<heads, 1>(cache, column, scores, padded, factors, out);
-  }
+  mix_from<heads, (heads <= 2 ? 4 : 2)>(cache, 0, scores, padded, factors, out);
 }
 
 inline void attend(const CacheShape& shape, const CacheRow& row, const float* queries, float* out,

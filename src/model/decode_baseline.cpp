@@ -1,4 +1,5 @@
 #define PHYSARUM_KERNELS baseline
+#include "best_table.hpp"
 #include "decode_table.hpp"
 
 namespace physarum::model {
@@ -9,11 +10,9 @@ const DecodeKernels& baseline_decode_kernels() {
 }
 
 const DecodeKernels& decode_kernels() {
-  static const DecodeKernels* const best = [] {
-    const auto* fast = avx2_decode_kernels();
-    return fast != nullptr ? fast : &baseline_decode_kernels();
-  }();
-  return *best;
+  static const DecodeKernels& best =
+      best_table(avx512_decode_kernels(), avx2_decode_kernels(), baseline_decode_kernels());
+  return best;
 }
 
 std::int64_t attention_scratch(const CacheShape& shape, std::int64_t tokens) {

@@ -54,23 +54,23 @@ inline void store_token(const CacheShape& shape, const CacheRow& row, const floa
 inline ExpSum exponentials(const float* logits, std::int64_t count, float scale,
                            float* exponentials, float* chunk_sums) {
   constexpr float lowest = -3.0e38F;
-  Float8 largest = splat(lowest);
+  Floats largest = splat(lowest);
   for_row(count, [&](std::int64_t i, std::int64_t n) PHYSARUM_INLINE_LAMBDA {
     largest = max(largest, load_up_to(logits + i, n, lowest));
   });
   ExpSum result{max_of(largest) * scale, 0.0};
   for (std::int64_t first = 0; first < count; first += exp_chunk, ++chunk_sums) {
     const std::int64_t left = count - first;
-    Float8 sums = splat(0.0F);
+    Chains sums;
     for_row(left < exp_chunk ? left : exp_chunk,
             [&](std::int64_t i, std::int64_t n) PHYSARUM_INLINE_LAMBDA {
               // Padding lies so low that its exponential is 0.
-              const Float8 logit = load_up_to(logits + first + i, n, -1e30F);
-              const Float8 e = exp(logit * splat(scale) - splat(result.top));
+              const Floats logit = load_up_to(logits + first + i, n, -1e30F);
+              const Floats e = exp(multiply_add(logit, splat(scale), splat(-result.top)));
               store_up_to(exponentials + first + i, n, e);
-              sums += e;
+              sums.add(e);
             });
-    *chunk_sums = sum_of(sums);
+    *chunk_sums = sums.total();
     result.sum += static_cast<double>(*chunk_sums);
   }
   return result;

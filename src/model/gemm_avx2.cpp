@@ -1,4 +1,5 @@
 #define PHYSARUM_KERNELS avx2
+#include "best_table.hpp"
 #include "gemm_table.hpp"
 
 namespace physarum::model {
@@ -6,8 +7,7 @@ namespace physarum::model {
 #if defined(__AVX2__) && defined(__FMA__)
 const GemmKernels* avx2_gemm_kernels() {
   static constexpr GemmKernels table = avx2::make_gemm_table("avx2");
-  const bool supported = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  return supported ? &table : nullptr;
+  return has_avx2() ? &table : nullptr;
 }
 #else
 const GemmKernels* avx2_gemm_kernels() { return nullptr; }

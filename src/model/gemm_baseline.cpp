@@ -1,4 +1,5 @@
 #define PHYSARUM_KERNELS baseline
+#include "best_table.hpp"
 #include "gemm_table.hpp"
 
 namespace physarum::model {
@@ -9,11 +10,9 @@ const GemmKernels& baseline_gemm_kernels() {
 }
 
 const GemmKernels& gemm_kernels() {
-  static const GemmKernels* const best = [] {
-    const auto* fast = avx2_gemm_kernels();
-    return fast != nullptr ? fast : &baseline_gemm_kernels();
-  }();
-  return *best;
+  static const GemmKernels& best =
+      best_table(avx512_gemm_kernels(), avx2_gemm_kernels(), baseline_gemm_kernels());
+  return best;
 }
 
 }  // namespace physarum::model

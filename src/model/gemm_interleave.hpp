@@ -7,8 +7,11 @@
 
 namespace physarum::model::PHYSARUM_KERNELS {
 
+/// Lines are taken eight at a time, whatever a vector holds.
+constexpr std::int64_t block_lines = 8;
+
 /// Rows become columns.
-PHYSARUM_INLINE void transpose(Float8 (&m)[8]) {
+PHYSARUM_INLINE void transpose(Float8 (&m)[block_lines]) {
   Float8 pairs[8];
   for (int i = 0; i < 4; ++i) {
     pairs[2 * i] = __builtin_shufflevector(m[2 * i], m[2 * i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
@@ -35,16 +38,16 @@ PHYSARUM_INLINE void transpose(Float8 (&m)[8]) {
 inline void interleave_lines(const float* lines, std::int64_t line_stride, std::int64_t count,
                              std::int64_t depth, std::int64_t group, float* to) {
   std::int64_t k = 0;
-  for (; k + lanes <= depth; k += lanes) {
-    Float8 block[8];
-    for (std::int64_t i = 0; i < lanes; ++i) {
-      block[i] = i < count ? load(lines + i * line_stride + k) : splat(0.0F);
+  for (; k + block_lines <= depth; k += block_lines) {
+    Float8 block[block_lines];
+    for (std::int64_t i = 0; i < block_lines; ++i) {
+      block[i] = i < count ? load<Float8>(lines + i * line_stride + k) : Float8{};
     }
     transpose(block);
-    for (std::int64_t i = 0; i < lanes; ++i) store(to + (k + i) * group, block[i]);
+    for (std::int64_t i = 0; i < block_lines; ++i) store(to + (k + i) * group, block[i]);
   }
   for (; k < depth; ++k) {
-    for (std::int64_t i = 0; i < lanes; ++i) {
+    for (std::int64_t i = 0; i < block_lines; ++i) {
       to[k * group + i] = i < count ? lines[i * line_stride + k] : 0.0F;
     }
   }
@@ -75,7 +78,7 @@ inline void interleave(const LineBlock& block, float* to) {
     const std::int64_t left = block.lines - line;
     const std::int64_t count = left < group ? left : group;
     const float* lines = block.at + line * block.line_stride;
-    for (std::int64_t first = 0; first < group; first += lanes) {
+    for (std::int64_t first = 0; first < group; first += block_lines) {
       interleave_lines(lines + first * block.line_stride, block.line_stride, count - first,
                        block.depth, group, to + first);
     }

@@ -47,10 +47,11 @@ struct GemmKernels {
   void (*interleave_right)(const LineBlock& block, float* to);
 };
 
-/// The fastest table that this processor can run.
+/// The table for cpu_target().
 [[nodiscard]] const GemmKernels& gemm_kernels();
 [[nodiscard]] const GemmKernels& baseline_gemm_kernels();
-/// Null if this build or this processor has no AVX2.
+/// Null if this build or this processor has no AVX2 or AVX-512.
 [[nodiscard]] const GemmKernels* avx2_gemm_kernels();
+[[nodiscard]] const GemmKernels* avx512_gemm_kernels();
 
 }  // namespace physarum::model

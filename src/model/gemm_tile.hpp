@@ -4,47 +4,42 @@
 
 #include "gemm_kernels.hpp"
 #include "simd.hpp"
-#ifdef __FMA__
-#include <immintrin.h>
-#endif
 
 namespace physarum::model::PHYSARUM_KERNELS {
 
-constexpr std::int64_t panel_columns = 2 * lanes;
-
-/// a * b + c, rounded once where the target can: said by name, so that no compiler decides it
-/// differently for tiles of different heights.
-PHYSARUM_INLINE Float8 multiply_add(Float8 a, Float8 b, Float8 c) {
-#ifdef __FMA__
-  return _mm256_fmadd_ps(a, b, c);
-#else
-  return a * b + c;
-#endif
-}
+constexpr std::int64_t panel_columns = 16;
+constexpr std::int64_t panel_vectors = panel_columns / lanes;
+constexpr int strip_panels = lanes == 16 ? 3 : 1;
 
 /// `rows` rows by `panels` times 16 columns, y[r] = start[r] + sum over k of x[r, k] * panel[k].
+/// The sum starts at 0: started at a large residual, every step would round at its magnitude.
 /// `start` may be y.
 template <int rows, int panels = 1>
 PHYSARUM_INLINE void multiply_tile_rows(const PanelTask& task, const float* x, const float* panel,
                                         const float* start, std::int64_t start_stride, float* y,
                                         std::int64_t y_stride) {
-  Float8 sums[rows][2 * panels];
+  constexpr int vectors = panels * panel_vectors;
+  Floats sums[rows][vectors];
 #pragma GCC unroll 8
   for (int r = 0; r < rows; ++r) {
 #pragma GCC unroll 8
-    for (int v = 0; v < 2 * panels; ++v) sums[r][v] = load(start + r * start_stride + v * lanes);
+    for (int v = 0; v < vectors; ++v) {
+      sums[r][v] = splat(0.0F);
+      // The result is often as far as the third cache; it has come by the time it is needed.
+      __builtin_prefetch(y + r * y_stride + v * lanes, 1, 3);
+    }
   }
   for (std::int64_t k = 0; k < task.depth; ++k) {
-    Float8 b[2 * panels];
+    Floats b[vectors];
 #pragma GCC unroll 8
-    for (int v = 0; v < 2 * panels; ++v) {
-      b[v] = load(panel + v / 2 * task.panel_stride + v % 2 * lanes);
+    for (int v = 0; v < vectors; ++v) {
+      b[v] = load(panel + v / panel_vectors * task.panel_stride + v % panel_vectors * lanes);
     }
 #pragma GCC unroll 8
     for (int r = 0; r < rows; ++r) {
-      const Float8 factor = splat(x[r * task.row_stride]);
+      const Floats factor = splat(x[r * task.row_stride]);
 #pragma GCC unroll 8
-      for (int v = 0; v < 2 * panels; ++v) sums[r][v] = multiply_add(factor, b[v], sums[r][v]);
+      for (int v = 0; v < vectors; ++v) sums[r][v] = multiply_add(factor, b[v], sums[r][v]);
     }
     panel += panel_columns;
     x += task.step;
@@ -52,26 +47,29 @@ PHYSARUM_INLINE void multiply_tile_rows(const PanelTask& task, const float* x, c
 #pragma GCC unroll 8
   for (int r = 0; r < rows; ++r) {
 #pragma GCC unroll 8
-    for (int v = 0; v < 2 * panels; ++v) store(y + r * y_stride + v * lanes, sums[r][v]);
+    for (int v = 0; v < vectors; ++v) {
+      store(y + r * y_stride + v * lanes, load(start + r * start_stride + v * lanes) + sums[r][v]);
+    }
   }
 }
 
+template <int panels>
 inline void multiply_tile_of(std::int64_t rows, const PanelTask& task, const float* x,
                              const float* panel, const float* start, std::int64_t start_stride,
                              float* y, std::int64_t y_stride) {
   switch (rows) {
     case 1:
-      return multiply_tile_rows<1>(task, x, panel, start, start_stride, y, y_stride);
+      return multiply_tile_rows<1, panels>(task, x, panel, start, start_stride, y, y_stride);
     case 2:
-      return multiply_tile_rows<2>(task, x, panel, start, start_stride, y, y_stride);
+      return multiply_tile_rows<2, panels>(task, x, panel, start, start_stride, y, y_stride);
     case 3:
-      return multiply_tile_rows<3>(task, x, panel, start, start_stride, y, y_stride);
+      return multiply_tile_rows<3, panels>(task, x, panel, start, start_stride, y, y_stride);
     case 4:
-      return multiply_tile_rows<4>(task, x, panel, start, start_stride, y, y_stride);
+      return multiply_tile_rows<4, panels>(task, x, panel, start, start_stride, y, y_stride);
     case 5:
-      return multiply_tile_rows<5>(task, x, panel, start, start_stride, y, y_stride);
+      return multiply_tile_rows<5, panels>(task, x, panel, start, start_stride, y, y_stride);
     default:
-      return multiply_tile_rows<6>(task, x, panel, start, start_stride, y, y_stride);
+      return multiply_tile_rows<6, panels>(task, x, panel, start, start_stride, y, y_stride);
   }
 }
 
@@ -85,7 +83,7 @@ inline void multiply_edge_tile(std::int64_t rows, const PanelTask& task, const f
       beside[r * panel_columns + c] = start[r * start_stride + c];
     }
   }
-  multiply_tile_of(rows, task, x, panel, beside, panel_columns, beside, panel_columns);
+  multiply_tile_of<1>(rows, task, x, panel, beside, panel_columns, beside, panel_columns);
   for (std::int64_t r = 0; r < rows; ++r) {
     for (std::int64_t c = 0; c < columns; ++c) {
       y[r * task.y_stride + c] = beside[r * panel_columns + c];
@@ -111,31 +109,36 @@ PHYSARUM_INLINE TileStart start_of(const PanelTask& task, const float* y, std::i
   }
 }
 
-inline void multiply_panel(const PanelTask& task, std::int64_t column, const float* panel) {
-  const std::int64_t columns =
-      task.columns - column < panel_columns ? task.columns - column : panel_columns;
-  // The next panel comes from the second or third cache: each tile asks for its share of it.
+/// `panels` panels, all of whose columns are there unless it is one.
+template <int panels>
+inline void multiply_strip(const PanelTask& task, std::int64_t column) {
+  constexpr std::int64_t width = panels * panel_columns;
+  const float* panel = task.panels + column / panel_columns * task.panel_stride;
+  const std::int64_t columns = task.columns - column < width ? task.columns - column : width;
+  // The next strip comes from the second or third cache: each tile asks for its share of it.
   const std::int64_t tiles = (task.rows + gemm_tile_rows - 1) / gemm_tile_rows;
   const std::int64_t share = (task.depth + tiles - 1) / tiles * panel_columns;
-  const bool last = column + panel_columns >= task.columns;
-  const float* next = last ? task.panels : panel + task.panel_stride;
+  const bool last = column + width >= task.columns;
+  const float* next = last ? task.panels : panel + panels * task.panel_stride;
   for (std::int64_t row = 0; row < task.rows; row += gemm_tile_rows, next += share) {
-    for (std::int64_t i = 0; i < share; i += panel_columns) __builtin_prefetch(next + i, 0, 3);
+    for (int p = 0; p < panels; ++p) {
+      const float* from = next + p * task.panel_stride;
+      for (std::int64_t i = 0; i < share; i += panel_columns) __builtin_prefetch(from + i, 0, 3);
+    }
     const std::int64_t left = task.rows - row;
     const std::int64_t rows = left < gemm_tile_rows ? left : gemm_tile_rows;
     const float* x = task.x + row / gemm_tile_rows * task.tile_stride;
     float* y = task.y + row * task.y_stride + column;
-    const TileStart start = start_of<1>(task, y, column);
-    if (columns == panel_columns) {
-      multiply_tile_of(rows, task, x, panel, start.at, start.stride, y, task.y_stride);
+    const TileStart start = start_of<panels>(task, y, column);
+    if (columns == width) {
+      multiply_tile_of<panels>(rows, task, x, panel, start.at, start.stride, y, task.y_stride);
     } else {
       multiply_edge_tile(rows, task, x, panel, start.at, start.stride, y, columns);
     }
   }
 }
 
-/// Few rows have too few sums to hide the latency of a multiply-add; they take `panels` panels at
-/// once. Returns the first column that is left.
+/// All rows at once, `panels` panels at a time. Returns the first column that is left.
 template <int rows, int panels>
 inline std::int64_t multiply_wide(const PanelTask& task) {
   std::int64_t column = 0;
@@ -148,25 +151,33 @@ inline std::int64_t multiply_wide(const PanelTask& task) {
   return column;
 }
 
+/// Few rows have too few sums to hide the latency of a multiply-add; they take more panels at once.
 inline std::int64_t multiply_few_rows(const PanelTask& task) {
+  constexpr int by_lanes = lanes / 8;
   switch (task.rows) {
     case 1:
-      return multiply_wide<1, 4>(task);
+      return multiply_wide<1, 4 * by_lanes>(task);
     case 2:
-      return multiply_wide<2, 3>(task);
+      return multiply_wide<2, 3 * by_lanes>(task);
     case 3:
-      return multiply_wide<3, 2>(task);
+      return multiply_wide<3, 2 * by_lanes>(task);
     default:
       return 0;
   }
 }
 
-/// Panel by panel, so that a panel stays in the first cache while all rows pass it.
+/// From `column` on, `wide` panels at a time, then fewer.
+template <int wide>
+inline void multiply_strips(const PanelTask& task, std::int64_t column) {
+  constexpr std::int64_t width = wide * panel_columns;
+  for (; column + width <= task.columns; column += width) multiply_strip<wide>(task, column);
+  if constexpr (wide > 1) return multiply_strips<wide - 1>(task, column);
+  if (column < task.columns) multiply_strip<1>(task, column);
+}
+
+/// Strip by strip, so that a strip stays in the first cache while all rows pass it.
 inline void multiply_panels(const PanelTask& task) {
-  for (std::int64_t column = multiply_few_rows(task); column < task.columns;
-       column += panel_columns) {
-    multiply_panel(task, column, task.panels + column / panel_columns * task.panel_stride);
-  }
+  multiply_strips<strip_panels>(task, multiply_few_rows(task));
 }
 
 }  // namespace physarum::model::PHYSARUM_KERNELS

@@ -73,11 +73,12 @@ struct Kernels {
                              float* scratch);
 };
 
-/// The fastest table that this processor can run.
+/// The table for cpu_target().
 [[nodiscard]] const Kernels& kernels();
 /// For every processor; what kernels() is tested against.
 [[nodiscard]] const Kernels& baseline_kernels();
-/// Null if this build or this processor has no AVX2.
+/// Null if this build or this processor has no AVX2 or AVX-512.
 [[nodiscard]] const Kernels* avx2_kernels();
+[[nodiscard]] const Kernels* avx512_kernels();
 
 }  // namespace physarum::model

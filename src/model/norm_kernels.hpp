@@ -9,17 +9,17 @@
 namespace physarum::model::PHYSARUM_KERNELS {
 
 inline float sum_of_products(const float* a, const float* b, std::int64_t width) {
-  Float8 sum = splat(0.0F);
+  Chains sum;
   for_row(width, [&](std::int64_t i, std::int64_t count) PHYSARUM_INLINE_LAMBDA {
-    sum += load_up_to(a + i, count) * load_up_to(b + i, count);
+    sum.add_product(load_up_to(a + i, count), load_up_to(b + i, count));
   });
-  return sum_of(sum);
+  return sum.total();
 }
 
 inline void scale_row(const float* x, const float* weight, float factor, std::int64_t width,
                       float* y) {
   for_row(width, [&](std::int64_t i, std::int64_t count) PHYSARUM_INLINE_LAMBDA {
-    const Float8 scaled = load_up_to(x + i, count) * splat(factor);
+    const Floats scaled = load_up_to(x + i, count) * splat(factor);
     store_up_to(y + i, count, scaled * load_up_to(weight + i, count));
   });
 }
@@ -43,16 +43,17 @@ inline void rms_norm_again(const float* x, const float* weight, const float* inv
 /// With r = inverse_rms: dx += r * dy * w - x * r^3 / width * sum(dy * w * x); dw += dy * x * r.
 inline void rms_norm_backward_row(const float* dy, const float* x, const float* weight, float r,
                                   std::int64_t width, float* dx, float* d_weight) {
-  Float8 sum = splat(0.0F);
+  Chains sum;
   for_row(width, [&](std::int64_t i, std::int64_t count) PHYSARUM_INLINE_LAMBDA {
-    const Float8 product = load_up_to(dy + i, count) * load_up_to(x + i, count);
-    sum += product * load_up_to(weight + i, count);
-    store_up_to(d_weight + i, count, product * splat(r) + load_up_to(d_weight + i, count));
+    const Floats product = load_up_to(dy + i, count) * load_up_to(x + i, count);
+    sum.add_product(product, load_up_to(weight + i, count));
+    store_up_to(d_weight + i, count,
+                multiply_add(product, splat(r), load_up_to(d_weight + i, count)));
   });
-  const Float8 pull = splat(-r * r * r * sum_of(sum) / static_cast<float>(width));
+  const Floats pull = splat(-r * r * r * sum.total() / static_cast<float>(width));
   for_row(width, [&](std::int64_t i, std::int64_t count) PHYSARUM_INLINE_LAMBDA {
-    const Float8 direct = load_up_to(dy + i, count) * load_up_to(weight + i, count) * splat(r);
-    const Float8 total = load_up_to(x + i, count) * pull + direct;
+    const Floats direct = load_up_to(dy + i, count) * load_up_to(weight + i, count) * splat(r);
+    const Floats total = multiply_add(load_up_to(x + i, count), pull, direct);
     store_up_to(dx + i, count, load_up_to(dx + i, count) + total);
   });
 }

@@ -13,7 +13,7 @@ namespace physarum::model::PHYSARUM_KERNELS {
 constexpr float lowest_float = std::numeric_limits<float>::lowest();
 
 inline float largest_of(const float* logits, std::int64_t vocab) {
-  Float8 largest = splat(lowest_float);
+  Floats largest = splat(lowest_float);
   for_row(vocab, [&](std::int64_t i, std::int64_t count) PHYSARUM_INLINE_LAMBDA {
     largest = max(largest, load_up_to(logits + i, count, lowest_float));
   });
@@ -27,17 +27,17 @@ struct ExpSums {
 
 /// z = logits * scale, top = the largest z.
 inline ExpSums exp_sums(const float* logits, std::int64_t vocab, float scale, float top) {
-  Float8 exponentials = splat(0.0F);
-  Float8 weighted = splat(0.0F);
+  Chains exponentials;
+  Chains weighted;
   for_row(vocab, [&](std::int64_t i, std::int64_t count) PHYSARUM_INLINE_LAMBDA {
     // Padding lies so low that its exponential is 0; times a finite depth it adds nothing.
-    const Float8 z = load_up_to(logits + i, count, -1e30F) * splat(scale);
-    const Float8 depth = max(splat(-1e30F), z - splat(top));
-    const Float8 e = exp(depth);
-    exponentials += e;
-    weighted += e * depth;
+    const Floats logit = load_up_to(logits + i, count, -1e30F);
+    const Floats depth = max(splat(-1e30F), multiply_add(logit, splat(scale), splat(-top)));
+    const Floats e = exp(depth);
+    exponentials.add(e);
+    weighted.add_product(e, depth);
   });
-  return {sum_of(exponentials), sum_of(weighted)};
+  return {exponentials.total(), weighted.total()};
 }
 
 inline void token_scores(const ScoreShape& shape, const float* logits, float* log_probs,
@@ -61,19 +61,19 @@ inline void score_row_backward(float* logits, std::int64_t vocab, float scale, f
                                float d_log_prob, float d_entropy) {
   float entropy = 0.0F;
   if (d_entropy != 0.0F) {
-    Float8 sum = splat(0.0F);
+    Chains sum;
     for_row(vocab, [&](std::int64_t i, std::int64_t count) PHYSARUM_INLINE_LAMBDA {
-      const Float8 z = load_up_to(logits + i, count, -1e30F) * splat(scale);
-      const Float8 log_p = max(splat(-1e30F), z - splat(log_sum));
-      sum -= exp(log_p) * log_p;
+      const Floats logit = load_up_to(logits + i, count, -1e30F);
+      const Floats log_p = max(splat(-1e30F), multiply_add(logit, splat(scale), splat(-log_sum)));
+      sum.add_product(exp(log_p), log_p);
     });
-    entropy = sum_of(sum);
+    entropy = -sum.total();
   }
-  const Float8 constant = splat(-(d_log_prob + d_entropy * entropy) * scale);
-  const Float8 slope = splat(-d_entropy * scale);
+  const Floats constant = splat(-(d_log_prob + d_entropy * entropy) * scale);
+  const Floats slope = splat(-d_entropy * scale);
   for_row(vocab, [&](std::int64_t i, std::int64_t count) PHYSARUM_INLINE_LAMBDA {
-    const Float8 log_p = load_up_to(logits + i, count) * splat(scale) - splat(log_sum);
-    store_up_to(logits + i, count, exp(log_p) * (log_p * slope + constant));
+    const Floats log_p = multiply_add(load_up_to(logits + i, count), splat(scale), splat(-log_sum));
+    store_up_to(logits + i, count, exp(log_p) * multiply_add(log_p, slope, constant));
   });
 }
 

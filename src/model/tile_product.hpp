@@ -6,8 +6,11 @@
 
 namespace physarum::model::PHYSARUM_KERNELS {
 
-constexpr std::int64_t tile_rows = 4;
-constexpr std::int64_t tile_columns = 16;  // eight accumulators: as many as hide the latency of FMA
+constexpr std::int64_t tile_columns = 16;
+constexpr std::int64_t tile_vectors = tile_columns / lanes;
+// Eight sums or more hide the latency of FMA; the wide registers are twice as many, too.
+constexpr std::int64_t tile_rows = lanes == 16 ? 8 : 4;
+constexpr std::int64_t wide_panels = lanes == 16 ? 2 : 1;
 
 /// Element (m, k) of the left factor is at[m * row + k * step]; steps of any kind, so a transposed
 /// matrix is one with row and step exchanged.
@@ -31,44 +34,64 @@ struct Out {
 
 enum class Store { replace, add };
 
-template <Store store_kind>
-PHYSARUM_INLINE void multiply_tile(Left a, const float* b, std::int64_t b_step, std::int64_t depth,
-                                   Out c) {
+/// `panels` panels side by side.
+template <Store store_kind, std::int64_t panels>
+PHYSARUM_INLINE void multiply_tile(Left a, Right b, std::int64_t depth, Out c) {
+  constexpr std::int64_t vectors = panels * tile_vectors;
   // Unrolled by name: early enough for the sums to live in registers from the start.
-  Float8 sums[tile_rows][2];
-#pragma GCC unroll 4
+  Floats sums[tile_rows][vectors];
+#pragma GCC unroll 8
   for (int m = 0; m < tile_rows; ++m) {
-    sums[m][0] = store_kind == Store::add ? load(c.at + m * c.row) : splat(0.0F);
-    sums[m][1] = store_kind == Store::add ? load(c.at + m * c.row + lanes) : splat(0.0F);
-  }
-  for (std::int64_t k = 0; k < depth; ++k) {
-    const Float8 b0 = load(b + k * b_step);
-    const Float8 b1 = load(b + k * b_step + lanes);
-#pragma GCC unroll 4
-    for (int m = 0; m < tile_rows; ++m) {
-      const Float8 factor = splat(a.at[m * a.row + k * a.step]);
-      sums[m][0] += factor * b0;
-      sums[m][1] += factor * b1;
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v) {
+      sums[m][v] = store_kind == Store::add ? load(c.at + m * c.row + v * lanes) : splat(0.0F);
     }
   }
-#pragma GCC unroll 4
+  for (std::int64_t k = 0; k < depth; ++k) {
+    Floats right[vectors];
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v) {
+      right[v] = load(b.at + v / tile_vectors * b.panel + k * b.step + v % tile_vectors * lanes);
+    }
+#pragma GCC unroll 8
+    for (int m = 0; m < tile_rows; ++m) {
+      const Floats factor = splat(a.at[m * a.row + k * a.step]);
+#pragma GCC unroll 2
+      for (int v = 0; v < vectors; ++v) sums[m][v] = multiply_add(factor, right[v], sums[m][v]);
+    }
+  }
+#pragma GCC unroll 8
   for (int m = 0; m < tile_rows; ++m) {
-    store(c.at + m * c.row, sums[m][0]);
-    store(c.at + m * c.row + lanes, sums[m][1]);
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v) store(c.at + m * c.row + v * lanes, sums[m][v]);
   }
 }
 
-/// c (+)= a b for `rows` (a multiple of 4) and `columns` (a multiple of 16), each sum over `depth`.
+/// Columns from `column` on as far as they fill `panels` panels; returns the first that is left.
+template <Store store_kind, std::int64_t panels>
+PHYSARUM_INLINE std::int64_t multiply_columns(std::int64_t column, std::int64_t rows,
+                                              std::int64_t columns, std::int64_t depth, Left a,
+                                              Right b, Out c) {
+  constexpr std::int64_t width = panels * tile_columns;
+  for (; column + width <= columns; column += width) {
+    const Right panel{b.at + column / tile_columns * b.panel, b.panel, b.step};
+    for (std::int64_t m = 0; m < rows; m += tile_rows) {
+      multiply_tile<store_kind, panels>({a.at + m * a.row, a.row, a.step}, panel, depth,
+                                        {c.at + m * c.row + column, c.row});
+    }
+  }
+  return column;
+}
+
+/// c (+)= a b for `rows` and `columns` (multiples of 16), each sum over `depth`.
 template <Store store_kind>
 inline void multiply(std::int64_t rows, std::int64_t columns, std::int64_t depth, Left a, Right b,
                      Out c) {
-  for (std::int64_t m = 0; m < rows; m += tile_rows) {
-    for (std::int64_t n = 0; n < columns; n += tile_columns) {
-      const float* panel = b.at + n / tile_columns * b.panel;
-      multiply_tile<store_kind>({a.at + m * a.row, a.row, a.step}, panel, b.step, depth,
-                                {c.at + m * c.row + n, c.row});
-    }
+  std::int64_t column = 0;
+  if constexpr (wide_panels > 1) {
+    column = multiply_columns<store_kind, wide_panels>(column, rows, columns, depth, a, b, c);
   }
+  multiply_columns<store_kind, 1>(column, rows, columns, depth, a, b, c);
 }
 
 }  // namespace physarum::model::PHYSARUM_KERNELS

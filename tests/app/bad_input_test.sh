@@ -18,6 +18,8 @@ refused 3 "\-\-mode: 'sink' is not a choice; choose one of: sync" -- "${tiny[@]}
 refused 3 "one argument too many" -- train "$work/key.toml" second.toml
 refused 3 "\-\-rollout-temperature" -- "${tiny[@]}" --rollout-temperature 0
 
+PHYSARUM_CPU=abacus refused 3 "PHYSARUM_CPU: no kernels for 'abacus' here" -- "${tiny[@]}"
+
 # Ranks and batches.
 refused 3 "ranks" -- "${tiny[@]}" --trainer-ranks 5
 refused 4 "ranks" -- "${tiny[@]}" --trainer-ranks 1 --rollout-ranks 1

@@ -32,6 +32,11 @@ same "a sampling seed that is the run's" "$first" "$(run sampling7 3 --trainer-r
 checks=$((checks + 1))
 [ "$first" != "$(run sampling8 3 --trainer-ranks 1 --rollout-seed 8)" ] || fail "--rollout-seed changes nothing"
 
+# The same bits on processors with and without AVX-512.
+if [ "$(key "$work/runs/sync/summary.json" cpu)" = avx512 ]; then
+  same "kernels for AVX2" "$first" "$(PHYSARUM_CPU=avx2 run avx2 3 --trainer-ranks 1)"
+fi
+
 two=$(run trainers2 4 --trainer-ranks 2)
 same "two trainers, again" "$two" "$(run trainers2b 4 --trainer-ranks 2)"
 same "colocated on two ranks" "$two" "$(run colocated2 2 --colocate)"

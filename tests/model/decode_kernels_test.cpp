@@ -118,7 +118,8 @@ void expect_attention(const CacheShape& shape, std::int64_t tokens, const Decode
 }
 
 TEST(DecodeKernels, attention_matches_double_reference) {
-  for (const auto* kernels : {&baseline_decode_kernels(), avx2_decode_kernels()}) {
+  for (const auto* kernels :
+       {&baseline_decode_kernels(), avx2_decode_kernels(), avx512_decode_kernels()}) {
     if (kernels == nullptr) continue;
     expect_attention({.heads = 4, .key_value_heads = 2, .head_dim = 32, .layers = 2}, 150,
                      *kernels);
@@ -129,7 +130,8 @@ TEST(DecodeKernels, attention_matches_double_reference) {
 }
 
 TEST(DecodeKernels, attention_sees_its_window_only) {
-  for (const auto* kernels : {&baseline_decode_kernels(), avx2_decode_kernels()}) {
+  for (const auto* kernels :
+       {&baseline_decode_kernels(), avx2_decode_kernels(), avx512_decode_kernels()}) {
     if (kernels == nullptr) continue;
     for (const std::int64_t window : {1, 7, 16, 17, 32, 50, 200}) {
       expect_attention({.heads = 7, .key_value_heads = 1, .head_dim = 10, .layers = 2}, 90,

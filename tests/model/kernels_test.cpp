@@ -28,7 +28,9 @@ class EachKernels : public testing::TestWithParam<const char*> {
     if (table() == nullptr) GTEST_SKIP() << "this processor has no " << GetParam();
   }
   [[nodiscard]] const Kernels* table() const {
-    return std::string(GetParam()) == "avx2" ? avx2_kernels() : &baseline_kernels();
+    const std::string target = GetParam();
+    if (target == "avx512") return avx512_kernels();
+    return target == "avx2" ? avx2_kernels() : &baseline_kernels();
   }
 };
 
@@ -206,7 +208,7 @@ TEST_P(EachKernels, a_window_that_nobody_feels_changes_no_bit) {
             attend(*table(), AttentionCase(40, 4, 2, 6)));
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, EachKernels, testing::Values("baseline", "avx2"),
+INSTANTIATE_TEST_SUITE_P(Targets, EachKernels, testing::Values("baseline", "avx2", "avx512"),
                          [](const auto& target) { return std::string(target.param); });
 
 }  // namespace

@@ -77,11 +77,12 @@ struct DecodeKernels {
 /// Floats of scratch memory for attention of a sequence of `tokens` tokens.
 [[nodiscard]] std::int64_t attention_scratch(const CacheShape& shape, std::int64_t tokens);
 
-/// The fastest table that this processor can run.
+/// The table for cpu_target().
 [[nodiscard]] const DecodeKernels& decode_kernels();
 /// For every processor.
 [[nodiscard]] const DecodeKernels& baseline_decode_kernels();
-/// Null if this build or this processor has no AVX2.
+/// Null if this build or this processor has no AVX2 or AVX-512.
 [[nodiscard]] const DecodeKernels* avx2_decode_kernels();
+[[nodiscard]] const DecodeKernels* avx512_decode_kernels();
 
 }  // namespace physarum::model
