@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "physarum/model/decode_kernels.hpp"
+
 #include "kernels.hpp"
 #include "simd.hpp"
 
@@ -21,23 +23,31 @@ inline float largest_of(const float* logits, std::int64_t vocab) {
 }
 
 struct ExpSums {
-  float exponentials;  ///< sum of e^(z - top)
-  float weighted;      ///< sum of e^(z - top) * (z - top)
+  double exponentials;  ///< sum of e^(z - top)
+  float weighted;       ///< sum of e^(z - top) * (z - top)
 };
 
-/// z = logits * scale, top = the largest z.
+/// z = logits * scale, top = the largest z. Exponentials are summed as the engines do it
+/// (DecodeKernels::exponentials), to the same bits.
 inline ExpSums exp_sums(const float* logits, std::int64_t vocab, float scale, float top) {
-  Chains exponentials;
+  double exponentials = 0;
   Chains weighted;
-  for_row(vocab, [&](std::int64_t i, std::int64_t count) PHYSARUM_INLINE_LAMBDA {
-    // Padding lies so low that its exponential is 0; times a finite depth it adds nothing.
-    const Floats logit = load_up_to(logits + i, count, -1e30F);
-    const Floats depth = max(splat(-1e30F), multiply_add(logit, splat(scale), splat(-top)));
-    const Floats e = exp(depth);
-    exponentials.add(e);
-    weighted.add_product(e, depth);
-  });
-  return {exponentials.total(), weighted.total()};
+  for (std::int64_t first = 0; first < vocab; first += exp_chunk) {
+    const std::int64_t left = vocab - first;
+    const float* chunk = logits + first;
+    Chains sums;
+    for_row(left < exp_chunk ? left : exp_chunk, [&](std::int64_t i,
+                                                     std::int64_t count) PHYSARUM_INLINE_LAMBDA {
+      // Padding lies so low that its exponential is 0; times a finite depth it adds nothing.
+      const Floats logit = load_up_to(chunk + i, count, -1e30F);
+      const Floats depth = max(splat(-1e30F), multiply_add(logit, splat(scale), splat(-top)));
+      const Floats e = exp(depth);
+      sums.add(e);
+      weighted.add_product(e, depth);
+    });
+    exponentials += static_cast<double>(sums.total());
+  }
+  return {exponentials, weighted.total()};
 }
 
 inline void token_scores(const ScoreShape& shape, const float* logits, float* log_probs,
@@ -46,12 +56,13 @@ inline void token_scores(const ScoreShape& shape, const float* logits, float* lo
   for (std::int64_t row = 0; row < shape.rows; ++row, logits += shape.vocab) {
     const float top = largest_of(logits, shape.vocab) * scale;
     const ExpSums sums = exp_sums(logits, shape.vocab, scale, top);
-    const float log_depth = std::log(sums.exponentials);
+    const float log_depth = static_cast<float>(std::log(sums.exponentials));
     log_sums[row] = top + log_depth;
-    // In this order nothing is lost when all logits are large.
-    log_probs[row] = (logits[shape.targets[row]] * scale - top) - log_depth;
+    log_probs[row] = log_prob_of(logits[shape.targets[row]], scale, {top, sums.exponentials});
     // -sum p log p with log p = (z - top) - log_depth.
-    if (entropies != nullptr) entropies[row] = log_depth - sums.weighted / sums.exponentials;
+    if (entropies != nullptr) {
+      entropies[row] = log_depth - sums.weighted / static_cast<float>(sums.exponentials);
+    }
   }
 }
 

@@ -124,9 +124,9 @@ void Decoder::attend_wanted(std::span<const TokenRow> rows, std::span<const std:
 
 void Decoder::add_attention(const LayerWeights& layer, std::int64_t count) {
   const auto hidden = config_.hidden_size;
-  if (config_.output_bias) add_bias(layer.output_bias, count, residual_.data());
   model::multiply_packed({attended_.data(), count, config_.query_width()}, layer.output,
                          {residual_.data(), hidden}, model::Update::add);
+  if (config_.output_bias) add_bias(layer.output_bias, count, residual_.data());
 }
 
 void Decoder::add_experts(const LayerWeights& layer, std::int64_t count) {
@@ -148,9 +148,9 @@ void Decoder::add_feed_forward(const LayerWeights& layer, std::int64_t count) {
                            {gate_up_.data(), 2 * inner}, model::Update::replace,
                            config_.feed_forward_bias ? layer.gate_up_bias.data() : nullptr);
     model::decode_kernels().swiglu(gate_up_.data(), rows, inner, inner_.data());
-    if (config_.feed_forward_bias) add_bias(layer.down_bias, rows, residual);
     model::multiply_packed({inner_.data(), rows, inner}, layer.down, {residual, hidden},
                            model::Update::add);
+    if (config_.feed_forward_bias) add_bias(layer.down_bias, rows, residual);
   }
 }
 

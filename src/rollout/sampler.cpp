@@ -33,9 +33,7 @@ DrawnToken Sampler::draw(const float* logits, const sample::SamplingOptions& opt
   drawn.token = greedy ? likeliest(logits)
                 : all  ? draw_from_all(uniform * sums.sum)
                        : draw_from_likeliest(options, uniform);
-  const float log_sum = sums.top + static_cast<float>(std::log(sums.sum));
-  // Rounding may lift the log of nearly 1 above 0.
-  drawn.log_prob = std::min(0.0F, logits[drawn.token] * scale - log_sum);
+  drawn.log_prob = model::log_prob_of(logits[drawn.token], scale, sums);
   return drawn;
 }
 

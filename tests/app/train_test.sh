@@ -32,6 +32,11 @@ same "a sampling seed that is the run's" "$first" "$(run sampling7 3 --trainer-r
 checks=$((checks + 1))
 [ "$first" != "$(run sampling8 3 --trainer-ranks 1 --rollout-seed 8)" ] || fail "--rollout-seed changes nothing"
 
+# What the trainer recomputes has the bits of what the engines said.
+checks=$((checks + 1))
+grep -o '"train/train_rollout_logprob_abs_diff": [^,}]*' "$work/runs/sync/metrics.jsonl" | sort -u | diff - <(echo '"train/train_rollout_logprob_abs_diff": 0') ||
+  fail "log-probs of trainer and engines differ"
+
 # The same bits on processors with and without AVX-512.
 if [ "$(key "$work/runs/sync/summary.json" cpu)" = avx512 ]; then
   same "kernels for AVX2" "$first" "$(PHYSARUM_CPU=avx2 run avx2 3 --trainer-ranks 1)"

@@ -1,3 +1,5 @@
+#include "physarum/model/transformer.hpp"
+
 #include "physarum/rollout/decode_engine.hpp"
 
 #include "model/family_golden.hpp"
@@ -37,6 +39,18 @@ TEST_P(FamilyDecode, has_the_same_bits_however_a_prompt_is_cut) {
   const auto at_once = decode_in_steps(golden_.config(), weights_, prompt, 64);
   for (const std::int64_t step : {1, 5, 33}) {
     EXPECT_EQ(decode_in_steps(golden_.config(), weights_, prompt, step), at_once) << step;
+  }
+}
+
+TEST_P(FamilyDecode, has_the_bits_of_the_trainer) {
+  auto store = golden_.store(model::Gradients::none);
+  model::Transformer trainer(golden_.config(), store);
+  for (const std::int64_t length : {1, 7, 64, 1500}) {
+    const auto prompt = golden_.prompt(length);
+    model::PackedBatch batch;
+    batch.append(prompt, length);
+    EXPECT_EQ(decode_in_steps(golden_.config(), weights_, prompt, 64), trainer.logits(batch))
+        << length;
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 namespace physarum::model {
@@ -46,6 +47,16 @@ struct ExpSum {
   float top;   ///< largest logit * scale
   double sum;  ///< of the exponentials: chunk sums added in order
 };
+
+/// Log-probability of a token with this logit. Trainers and engines share it and get the same bits.
+/// In this order nothing is lost when all logits are large; rounding may lift the log of nearly 1
+/// above 0. (Forced inline, since it is compiled for several targets.)
+[[nodiscard]] __attribute__((always_inline)) inline float log_prob_of(float logit, float scale,
+                                                                      const ExpSum& sums) {
+  const float log_prob =
+      __builtin_fmaf(logit, scale, -sums.top) - static_cast<float>(std::log(sums.sum));
+  return log_prob > 0.0F ? 0.0F : log_prob;
+}
 
 /// Loops over single tokens, for one thread: what becomes of a row depends on nothing else, and all
 /// sums have an order that depends on the position alone. One table for each target.
