@@ -62,7 +62,8 @@ std::string job_script(const Setup& setup, const std::vector<std::string>& argum
   request.ranks = plan.world_size();
   request.buffer = {count(plan.buffer_ranks()), memory.buffer.mb};
   request.trainer = {count(plan.trainer_ranks()), memory.trainer.mb};
-  request.rollout = {count(plan.rollout_ranks()), memory.rollout.mb};
+  request.rollout = {count(plan.rollout_ranks()), memory.rollout.mb,
+                     setup.configuration.rollout.threads};
   return slurm_script(request);
 }
 

@@ -41,11 +41,11 @@ MemoryPlan memory_plan(const Setup& setup) {
   const auto& checkpoint = options.checkpoint;
   const bool copies = checkpoint.async_save && !checkpoint.save.empty();
   const double saving = copies ? (checkpoint.save_optim ? 3 : 1) * flat / trainers : 0;
-  // The image that follows the versions, the packed fp32 panels, and the rows of the embedding,
-  // which a tied model multiplies by too.
+  // The image that follows the versions, the packed panels of the same type, and the rows of the
+  // embedding, which a tied model multiplies by too.
   const double rows =
-      static_cast<double>(setup.model.vocab_size * setup.model.hidden_size) * 4 / mb;
-  const double engine = image + flat + (setup.model.tie_word_embeddings ? rows : 0);
+      static_cast<double>(setup.model.vocab_size * setup.model.hidden_size) * image / elements;
+  const double engine = 2 * image + (setup.model.tie_word_embeddings ? rows : 0);
   const double cache = static_cast<double>(options.rollout.kv_cache_bytes) / mb;
   return {
       {slots + ring, part("images", slots) + ", " + part("deltas at most", ring)},

@@ -38,11 +38,13 @@ std::string one_line(std::string text) {
 
 std::string sbatch(const std::string& options) { return "#SBATCH " + options + "\n"; }
 
-std::string tasks(std::int64_t ranks, double plan_mb) {
+std::string tasks(const SlurmGroup& group) {
   // In steps of 128 MB: the plan is no more precise.
-  const auto steps = static_cast<std::int64_t>(std::ceil((plan_mb * 1.25 + 512) / 128));
-  return sbatch("--ntasks=" + std::to_string(ranks) +
-                " --cpus-per-task=1 --mem-per-cpu=" + std::to_string(steps * 128) + "M");
+  const double core_mb = (group.memory_mb * 1.25 + 512) / static_cast<double>(group.threads);
+  const auto steps = static_cast<std::int64_t>(std::ceil(core_mb / 128));
+  return sbatch("--ntasks=" + std::to_string(group.ranks) +
+                " --cpus-per-task=" + std::to_string(group.threads) +
+                " --mem-per-cpu=" + std::to_string(steps * 128) + "M");
 }
 
 /// What every component must say for itself.
@@ -66,17 +68,19 @@ std::string one_group(const SlurmRequest& request) {
   const double trainer = request.trainer.memory_mb;
   const double rollout = request.rollout.memory_mb;
   // Slurm gives every task of a group the same: what the largest needs, or one that is all three.
-  return job(request) + tasks(request.ranks, colocated(request)
-                                                 ? buffer + trainer + rollout
-                                                 : std::max({buffer, trainer, rollout}));
+  return job(request) +
+         tasks({.ranks = request.ranks,
+                .memory_mb = colocated(request) ? buffer + trainer + rollout
+                                                : std::max({buffer, trainer, rollout}),
+                .threads = std::max(
+                    {request.buffer.threads, request.trainer.threads, request.rollout.threads})});
 }
 
 /// In the order of the world's ranks. The script runs on the first node of the first.
 std::string components(const SlurmRequest& request) {
-  return "# Buffer:\n" + job(request) + tasks(request.buffer.ranks, request.buffer.memory_mb) +
-         "#SBATCH hetjob\n# Trainer:\n" + limits(request) +
-         tasks(request.trainer.ranks, request.trainer.memory_mb) + "#SBATCH hetjob\n# Rollout:\n" +
-         limits(request) + tasks(request.rollout.ranks, request.rollout.memory_mb);
+  return "# Buffer:\n" + job(request) + tasks(request.buffer) + "#SBATCH hetjob\n# Trainer:\n" +
+         limits(request) + tasks(request.trainer) + "#SBATCH hetjob\n# Rollout:\n" +
+         limits(request) + tasks(request.rollout);
 }
 
 }  // namespace

@@ -12,7 +12,8 @@ enum class SlurmForm { one_group, components };
 
 struct SlurmGroup {
   std::int64_t ranks = 1;
-  double memory_mb = 0;  ///< of one rank, by the memory plan
+  double memory_mb = 0;      ///< of one rank, by the memory plan
+  std::int64_t threads = 1;  ///< of one rank, each on a core of its own
 };
 
 /// What a job script must know of a configuration. Colocated ranks are counted in every group that

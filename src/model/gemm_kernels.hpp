@@ -7,22 +7,26 @@ namespace physarum::model {
 /// Where the sums of a panel task start.
 enum class SumStart { zero, bias, result };
 
-/// One block of depth of a product: rows of x times consecutive panels of 16 columns.
-struct PanelTask {
+/// One block of depth of a product: rows of x times consecutive panels of 16 columns. `Weight` is
+/// float, or std::uint16_t for bf16.
+template <class Weight>
+struct PanelTaskOf {
   const float* x;
   std::int64_t rows;
   std::int64_t tile_stride;  ///< elements from one tile of x (see gemm_tile_rows) to the next
   std::int64_t row_stride;   ///< inside a tile
   std::int64_t step;         ///< from one depth to the next
-  const float* panels;
+  const Weight* panels;
   std::int64_t panel_stride;
   std::int64_t columns;
-  std::int64_t depth;
+  std::int64_t depth;  ///< at most gemm_depth
   SumStart start;
   const float* bias;  ///< [columns]
   float* y;
   std::int64_t y_stride;
 };
+using PanelTask = PanelTaskOf<float>;
+using HalfPanelTask = PanelTaskOf<std::uint16_t>;
 
 /// Lines of a factor (rows of the left, columns of the right one); one of the strides is 1.
 struct LineBlock {
@@ -35,6 +39,9 @@ struct LineBlock {
 
 /// Rows of x that are computed together: their sums fill the vector registers.
 constexpr std::int64_t gemm_tile_rows = 6;
+/// Most of a product's depth that one task takes: 256 values of 16 columns are 16 KiB, half of the
+/// first cache.
+constexpr std::int64_t gemm_depth = 256;
 /// Floats that interleave_left may write behind its result.
 constexpr std::int64_t interleave_slack = 2;
 
@@ -42,6 +49,7 @@ constexpr std::int64_t interleave_slack = 2;
 struct GemmKernels {
   const char* target;
   void (*multiply_panels)(const PanelTask& task);
+  void (*multiply_half_panels)(const HalfPanelTask& task);
   /// Copies lines to [depth, group] blocks, 6 or 16 lines each, the last one filled up with zeros.
   void (*interleave_left)(const LineBlock& block, float* to);
   void (*interleave_right)(const LineBlock& block, float* to);

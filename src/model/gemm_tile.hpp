@@ -11,12 +11,25 @@ constexpr std::int64_t panel_columns = 16;
 constexpr std::int64_t panel_vectors = panel_columns / lanes;
 constexpr int strip_panels = lanes == 16 ? 3 : 1;
 
+PHYSARUM_INLINE Floats load_weights(const float* from) { return load(from); }
+/// From bf16, exact.
+PHYSARUM_INLINE Floats load_weights(const std::uint16_t* from) {
+  using Halves = std::uint16_t __attribute__((vector_size(2 * lanes)));
+  Halves halves;
+  std::memcpy(&halves, from, sizeof halves);
+  const Ints bits = __builtin_convertvector(halves, Ints) << 16;
+  Floats v;
+  std::memcpy(&v, &bits, sizeof v);
+  return v;
+}
+
 /// `rows` rows by `panels` times 16 columns, y[r] = start[r] + sum over k of x[r, k] * panel[k].
 /// The sum starts at 0: started at a large residual, every step would round at its magnitude.
 /// `start` may be y.
-template <int rows, int panels = 1>
-PHYSARUM_INLINE void multiply_tile_rows(const PanelTask& task, const float* x, const float* panel,
-                                        const float* start, std::int64_t start_stride, float* y,
+template <int rows, int panels, class Weight>
+PHYSARUM_INLINE void multiply_tile_rows(const PanelTaskOf<Weight>& task, const float* x,
+                                        const Weight* panel, const float* start,
+                                        std::int64_t start_stride, float* y,
                                         std::int64_t y_stride) {
   constexpr int vectors = panels * panel_vectors;
   Floats sums[rows][vectors];
@@ -33,7 +46,8 @@ PHYSARUM_INLINE void multiply_tile_rows(const PanelTask& task, const float* x, c
     Floats b[vectors];
 #pragma GCC unroll 8
     for (int v = 0; v < vectors; ++v) {
-      b[v] = load(panel + v / panel_vectors * task.panel_stride + v % panel_vectors * lanes);
+      b[v] =
+          load_weights(panel + v / panel_vectors * task.panel_stride + v % panel_vectors * lanes);
     }
 #pragma GCC unroll 8
     for (int r = 0; r < rows; ++r) {
@@ -53,9 +67,9 @@ PHYSARUM_INLINE void multiply_tile_rows(const PanelTask& task, const float* x, c
   }
 }
 
-template <int panels>
-inline void multiply_tile_of(std::int64_t rows, const PanelTask& task, const float* x,
-                             const float* panel, const float* start, std::int64_t start_stride,
+template <int panels, class Weight>
+inline void multiply_tile_of(std::int64_t rows, const PanelTaskOf<Weight>& task, const float* x,
+                             const Weight* panel, const float* start, std::int64_t start_stride,
                              float* y, std::int64_t y_stride) {
   switch (rows) {
     case 1:
@@ -74,8 +88,9 @@ inline void multiply_tile_of(std::int64_t rows, const PanelTask& task, const flo
 }
 
 /// A panel whose columns are not all there: computed beside the result and copied in part.
-inline void multiply_edge_tile(std::int64_t rows, const PanelTask& task, const float* x,
-                               const float* panel, const float* start, std::int64_t start_stride,
+template <class Weight>
+inline void multiply_edge_tile(std::int64_t rows, const PanelTaskOf<Weight>& task, const float* x,
+                               const Weight* panel, const float* start, std::int64_t start_stride,
                                float* y, std::int64_t columns) {
   float beside[gemm_tile_rows * panel_columns] = {};
   for (std::int64_t r = 0; r < rows; ++r) {
@@ -96,8 +111,9 @@ struct TileStart {
   const float* at;
   std::int64_t stride;
 };
-template <int panels>
-PHYSARUM_INLINE TileStart start_of(const PanelTask& task, const float* y, std::int64_t column) {
+template <int panels, class Weight>
+PHYSARUM_INLINE TileStart start_of(const PanelTaskOf<Weight>& task, const float* y,
+                                   std::int64_t column) {
   static constexpr float zeros[panels * panel_columns] = {};
   switch (task.start) {
     case SumStart::zero:
@@ -110,20 +126,21 @@ PHYSARUM_INLINE TileStart start_of(const PanelTask& task, const float* y, std::i
 }
 
 /// `panels` panels, all of whose columns are there unless it is one.
-template <int panels>
-inline void multiply_strip(const PanelTask& task, std::int64_t column) {
+template <int panels, class Weight>
+inline void multiply_strip(const PanelTaskOf<Weight>& task, std::int64_t column) {
   constexpr std::int64_t width = panels * panel_columns;
-  const float* panel = task.panels + column / panel_columns * task.panel_stride;
+  const Weight* panel = task.panels + column / panel_columns * task.panel_stride;
   const std::int64_t columns = task.columns - column < width ? task.columns - column : width;
   // The next strip comes from the second or third cache: each tile asks for its share of it.
   const std::int64_t tiles = (task.rows + gemm_tile_rows - 1) / gemm_tile_rows;
   const std::int64_t share = (task.depth + tiles - 1) / tiles * panel_columns;
   const bool last = column + width >= task.columns;
-  const float* next = last ? task.panels : panel + panels * task.panel_stride;
+  const Weight* next = last ? task.panels : panel + panels * task.panel_stride;
+  constexpr std::int64_t line = 64 / sizeof(Weight);
   for (std::int64_t row = 0; row < task.rows; row += gemm_tile_rows, next += share) {
     for (int p = 0; p < panels; ++p) {
-      const float* from = next + p * task.panel_stride;
-      for (std::int64_t i = 0; i < share; i += panel_columns) __builtin_prefetch(from + i, 0, 3);
+      const Weight* from = next + p * task.panel_stride;
+      for (std::int64_t i = 0; i < share; i += line) __builtin_prefetch(from + i, 0, 3);
     }
     const std::int64_t left = task.rows - row;
     const std::int64_t rows = left < gemm_tile_rows ? left : gemm_tile_rows;
@@ -138,13 +155,55 @@ inline void multiply_strip(const PanelTask& task, std::int64_t column) {
   }
 }
 
+/// More rows than a tile has: the weights are made floats once, in the first cache.
+template <int panels>
+inline void multiply_wide_strip(const HalfPanelTask& task, std::int64_t column) {
+  alignas(64) float strip[panels * panel_columns * gemm_depth];
+  const std::int64_t size = panel_columns * task.depth;
+  for (std::int64_t p = 0; p < panels; ++p) {
+    const std::uint16_t* panel = task.panels + (column / panel_columns + p) * task.panel_stride;
+    for (std::int64_t i = 0; i < size; i += lanes) {
+      store(strip + p * size + i, load_weights(panel + i));
+    }
+  }
+  multiply_strip<panels, float>(
+      {.x = task.x,
+       .rows = task.rows,
+       .tile_stride = task.tile_stride,
+       .row_stride = task.row_stride,
+       .step = task.step,
+       .panels = strip,
+       .panel_stride = size,
+       .columns = task.columns - column < panels * panel_columns ? task.columns - column
+                                                                 : panels * panel_columns,
+       .depth = task.depth,
+       .start = task.start,
+       .bias = task.bias == nullptr ? nullptr : task.bias + column,
+       .y = task.y + column,
+       .y_stride = task.y_stride},
+      0);
+}
+template <int panels>
+inline void multiply_wide_strip(const PanelTask& task, std::int64_t column) {
+  multiply_strip<panels>(task, column);
+}
+
+template <int panels, class Weight>
+inline void multiply_next_strip(const PanelTaskOf<Weight>& task, std::int64_t column) {
+  if (task.rows > gemm_tile_rows) {
+    multiply_wide_strip<panels>(task, column);
+  } else {
+    multiply_strip<panels>(task, column);
+  }
+}
+
 /// All rows at once, `panels` panels at a time. Returns the first column that is left.
-template <int rows, int panels>
-inline std::int64_t multiply_wide(const PanelTask& task) {
+template <int rows, int panels, class Weight>
+inline std::int64_t multiply_wide(const PanelTaskOf<Weight>& task) {
   std::int64_t column = 0;
   for (; column + panels * panel_columns <= task.columns; column += panels * panel_columns) {
     float* y = task.y + column;
-    const float* panel = task.panels + column / panel_columns * task.panel_stride;
+    const Weight* panel = task.panels + column / panel_columns * task.panel_stride;
     const TileStart start = start_of<panels>(task, y, column);
     multiply_tile_rows<rows, panels>(task, task.x, panel, start.at, start.stride, y, task.y_stride);
   }
@@ -152,7 +211,8 @@ inline std::int64_t multiply_wide(const PanelTask& task) {
 }
 
 /// Few rows have too few sums to hide the latency of a multiply-add; they take more panels at once.
-inline std::int64_t multiply_few_rows(const PanelTask& task) {
+template <class Weight>
+inline std::int64_t multiply_few_rows(const PanelTaskOf<Weight>& task) {
   constexpr int by_lanes = lanes / 8;
   switch (task.rows) {
     case 1:
@@ -167,16 +227,17 @@ inline std::int64_t multiply_few_rows(const PanelTask& task) {
 }
 
 /// From `column` on, `wide` panels at a time, then fewer.
-template <int wide>
-inline void multiply_strips(const PanelTask& task, std::int64_t column) {
+template <int wide, class Weight>
+inline void multiply_strips(const PanelTaskOf<Weight>& task, std::int64_t column) {
   constexpr std::int64_t width = wide * panel_columns;
-  for (; column + width <= task.columns; column += width) multiply_strip<wide>(task, column);
+  for (; column + width <= task.columns; column += width) multiply_next_strip<wide>(task, column);
   if constexpr (wide > 1) return multiply_strips<wide - 1>(task, column);
-  if (column < task.columns) multiply_strip<1>(task, column);
+  if (column < task.columns) multiply_next_strip<1>(task, column);
 }
 
 /// Strip by strip, so that a strip stays in the first cache while all rows pass it.
-inline void multiply_panels(const PanelTask& task) {
+template <class Weight>
+inline void multiply_panels(const PanelTaskOf<Weight>& task) {
   multiply_strips<strip_panels>(task, multiply_few_rows(task));
 }
 

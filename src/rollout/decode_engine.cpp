@@ -16,7 +16,7 @@ DecodeEngine::Impl::Impl(const model::ModelConfig& config, const EngineLimits& l
       limits_(limits),
       stream_(seed, base::StreamKind::sampling),
       weights_(config),
-      decoder_(config, limits.context_tokens),
+      decoder_(config, limits.context_tokens, limits.threads),
       pool_(decoder_.cache_shape().block_floats(), limits.kv_cache_bytes),
       sampler_(config.vocab_size) {
   base::expects(limits.sequences >= 1 && limits.prefill_tokens >= 1, "an engine without room");

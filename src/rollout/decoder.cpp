@@ -5,12 +5,15 @@
 
 #include "physarum/base/contracts.hpp"
 
+#include "team_product.hpp"
+
 namespace physarum::rollout {
 
 namespace {
 /// Rows that pass the feed-forward part together: few enough for its wide rows to stay in the
 /// second cache, enough to make up for reading the weights.
 constexpr std::int64_t feed_forward_rows = 96;
+constexpr std::int64_t fewest_shared_rows = 8;
 
 /// Adds a bias to each of some dense rows.
 void add_bias(const model::AlignedBuffer& bias, std::int64_t rows, float* to) {
@@ -20,7 +23,7 @@ void add_bias(const model::AlignedBuffer& bias, std::int64_t rows, float* to) {
 }
 }  // namespace
 
-Decoder::Decoder(const model::ModelConfig& config, std::int64_t context_tokens)
+Decoder::Decoder(const model::ModelConfig& config, std::int64_t context_tokens, int threads)
     : config_(config),
       shape_{.heads = config.num_attention_heads,
              .key_value_heads = config.num_key_value_heads,
@@ -28,11 +31,31 @@ Decoder::Decoder(const model::ModelConfig& config, std::int64_t context_tokens)
              .layers = config.num_hidden_layers},
       rope_(config),
       epsilon_(static_cast<float>(config.rms_norm_eps)),
+      team_(threads),
       gate_up_(feed_forward_rows * 2 * config.intermediate_size),
       inner_(feed_forward_rows * config.intermediate_size),
       experts_(config),
-      scratch_(model::attention_scratch(shape_, context_tokens)) {
+      scratch_floats_(model::attention_scratch(shape_, context_tokens)),
+      scratch_(threads * scratch_floats_) {
   rope_.reserve(context_tokens);
+}
+
+template <class Work>
+void Decoder::share_rows(std::int64_t count, Work work) {
+  // A few rows are not worth the way to the other threads.
+  if (team_.size() == 1 || count < fewest_shared_rows) return work(0, count);
+  team_.run([&](int part) {
+    const auto rows = base::part_of(count, part, team_.size());
+    if (rows.count > 0) work(rows.first, rows.count);
+  });
+}
+
+void Decoder::norm(const float* x, const model::AlignedBuffer& weight, std::int64_t count) {
+  const auto hidden = config_.hidden_size;
+  share_rows(count, [&](std::int64_t first, std::int64_t rows) {
+    model::decode_kernels().rms_norm(x + first * hidden, weight.data(), epsilon_, rows, hidden,
+                                     normed_.data() + first * hidden);
+  });
 }
 
 void Decoder::embed(const EngineWeights& weights, std::span<const TokenRow> rows) {
@@ -44,24 +67,24 @@ void Decoder::embed(const EngineWeights& weights, std::span<const TokenRow> rows
   float* to = residual_.data();
   for (const auto& row : rows) {
     base::expects(row.position < rope_.positions(), "a position beyond the context");
-    to = std::copy_n(weights.embedding(row.token), config_.hidden_size, to);
+    weights.embed(row.token, {to, static_cast<std::size_t>(config_.hidden_size)});
+    to += config_.hidden_size;
   }
 }
 
 void Decoder::project(const LayerWeights& layer, std::int64_t count) {
-  model::decode_kernels().rms_norm(residual_.data(), layer.input_norm.data(), epsilon_, count,
-                                   config_.hidden_size, normed_.data());
-  model::multiply_packed(
-      {normed_.data(), count, config_.hidden_size}, layer.query_key_value,
-      {qkv_.data(), config_.attention_width()}, model::Update::replace,
-      config_.query_key_value_bias ? layer.query_key_value_bias.data() : nullptr);
-  if (config_.query_key_norm) norm_heads(layer, count);
+  norm(residual_.data(), layer.input_norm, count);
+  multiply_together(team_, {normed_.data(), count, config_.hidden_size}, layer.query_key_value,
+                    {qkv_.data(), config_.attention_width()}, model::Update::replace,
+                    config_.query_key_value_bias ? layer.query_key_value_bias.data() : nullptr);
+  if (!config_.query_key_norm) return;
+  share_rows(count, [&](std::int64_t first, std::int64_t rows) { norm_heads(layer, first, rows); });
 }
 
-void Decoder::norm_heads(const LayerWeights& layer, std::int64_t count) {
+void Decoder::norm_heads(const LayerWeights& layer, std::int64_t first, std::int64_t count) {
   const auto& kernels = model::decode_kernels();
   const auto width = config_.head_dim;
-  float* at = qkv_.data();
+  float* at = qkv_.data() + first * config_.attention_width();
   for (std::int64_t row = 0; row < count; ++row, at += config_.attention_width()) {
     float* keys = at + config_.query_width();
     kernels.rms_norm(at, layer.query_norm.data(), epsilon_, shape_.heads, width, at);
@@ -90,66 +113,73 @@ void Decoder::store(const TokenRow& row, std::int64_t layer, std::int64_t from) 
       rope_.sines().data() + row.position * half, qkv_.data() + from * config_.attention_width());
 }
 
-void Decoder::attend(const TokenRow& row, std::int64_t layer, std::int64_t from, std::int64_t to) {
-  model::decode_kernels().attend(shape_, cache_row(row, layer),
-                                 qkv_.data() + from * config_.attention_width(),
-                                 attended_.data() + to * config_.query_width(), scratch_.data());
+void Decoder::store_all(std::span<const TokenRow> rows, std::int64_t layer) {
+  share_rows(std::ssize(rows), [&](std::int64_t first, std::int64_t count) {
+    for (auto row = first; row < first + count; ++row) {
+      store(rows[static_cast<std::size_t>(row)], layer, row);
+    }
+  });
 }
 
-/// Rows of one sequence come in the order of their positions, so what a row attends to is stored
-/// when its turn comes.
+/// Rows are dealt out in turns: those of a prompt cost more and more.
+template <class RowAt>
+void Decoder::attend_rows(std::span<const TokenRow> rows, std::int64_t layer, std::int64_t count,
+                          RowAt row_at) {
+  const auto work = [&](int part, int parts) {
+    float* scratch = scratch_.data() + part * scratch_floats_;
+    for (std::int64_t to = part; to < count; to += parts) {
+      if (to + parts < count) prefetch(rows[static_cast<std::size_t>(row_at(to + parts))], layer);
+      const auto from = row_at(to);
+      model::decode_kernels().attend(shape_, cache_row(rows[static_cast<std::size_t>(from)], layer),
+                                     qkv_.data() + from * config_.attention_width(),
+                                     attended_.data() + to * config_.query_width(), scratch);
+    }
+  };
+  if (team_.size() == 1 || count == 1) return work(0, 1);
+  team_.run([&](int part) { work(part, team_.size()); });
+}
+
+/// All rows are stored before the first one looks: what a row sees is its own sequence up to its
+/// own position.
 void Decoder::attend_all(std::span<const TokenRow> rows, std::int64_t layer) {
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (i + 1 < rows.size()) prefetch(rows[i + 1], layer);
-    const auto row = static_cast<std::int64_t>(i);
-    store(rows[i], layer, row);
-    attend(rows[i], layer, row, row);
-  }
+  store_all(rows, layer);
+  attend_rows(rows, layer, std::ssize(rows), [](std::int64_t row) { return row; });
 }
 
 /// The last layer: all rows are stored, but only the wanted ones go on; they move to the front.
 void Decoder::attend_wanted(std::span<const TokenRow> rows, std::span<const std::int64_t> wanted) {
   const auto layer = config_.num_hidden_layers - 1;
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (i + 1 < rows.size()) prefetch(rows[i + 1], layer);
-    const auto row = static_cast<std::int64_t>(i);
-    store(rows[i], layer, row);
-    if (next == wanted.size() || wanted[next] != row) continue;
-    attend(rows[i], layer, row, static_cast<std::int64_t>(next));
-    ++next;
-  }
+  store_all(rows, layer);
+  attend_rows(rows, layer, std::ssize(wanted),
+              [&](std::int64_t to) { return wanted[static_cast<std::size_t>(to)]; });
   keep(wanted);
 }
 
 void Decoder::add_attention(const LayerWeights& layer, std::int64_t count) {
   const auto hidden = config_.hidden_size;
-  model::multiply_packed({attended_.data(), count, config_.query_width()}, layer.output,
-                         {residual_.data(), hidden}, model::Update::add);
+  multiply_together(team_, {attended_.data(), count, config_.query_width()}, layer.output,
+                    {residual_.data(), hidden}, model::Update::add);
   if (config_.output_bias) add_bias(layer.output_bias, count, residual_.data());
 }
 
-void Decoder::add_experts(const LayerWeights& layer, std::int64_t count) {
-  model::decode_kernels().rms_norm(residual_.data(), layer.attention_norm.data(), epsilon_, count,
-                                   config_.hidden_size, normed_.data());
-  experts_.add(layer, count, normed_.data(), residual_.data());
-}
-
 void Decoder::add_feed_forward(const LayerWeights& layer, std::int64_t count) {
-  if (layer.has_experts()) return add_experts(layer, count);
+  norm(residual_.data(), layer.attention_norm, count);
+  if (layer.has_experts())
+    return experts_.add(team_, layer, count, normed_.data(), residual_.data());
   const auto hidden = config_.hidden_size;
   const auto inner = config_.intermediate_size;
   for (std::int64_t first = 0; first < count; first += feed_forward_rows) {
     const auto rows = std::min(feed_forward_rows, count - first);
     float* residual = residual_.data() + first * hidden;
-    model::decode_kernels().rms_norm(residual, layer.attention_norm.data(), epsilon_, rows, hidden,
-                                     normed_.data());
-    model::multiply_packed({normed_.data(), rows, hidden}, layer.gate_up,
-                           {gate_up_.data(), 2 * inner}, model::Update::replace,
-                           config_.feed_forward_bias ? layer.gate_up_bias.data() : nullptr);
-    model::decode_kernels().swiglu(gate_up_.data(), rows, inner, inner_.data());
-    model::multiply_packed({inner_.data(), rows, inner}, layer.down, {residual, hidden},
-                           model::Update::add);
+    multiply_together(team_, {normed_.data() + first * hidden, rows, hidden}, layer.gate_up,
+                      {gate_up_.data(), 2 * inner}, model::Update::replace,
+                      config_.feed_forward_bias ? layer.gate_up_bias.data() : nullptr);
+    share_rows(rows, [&](std::int64_t from, std::int64_t some) {
+      model::decode_kernels().swiglu(gate_up_.data() + from * 2 * inner, some, inner,
+                                     inner_.data() + from * inner);
+    });
+    multiply_together(team_, {inner_.data(), rows, inner}, layer.down, {residual, hidden},
+                      model::Update::add);
     if (config_.feed_forward_bias) add_bias(layer.down_bias, rows, residual);
   }
 }
@@ -188,8 +218,8 @@ const float* Decoder::logits(const EngineWeights& weights, std::int64_t first, s
   logits_.reserve(count * config_.vocab_size);
   model::decode_kernels().rms_norm(residual_.data() + first * hidden, weights.final_norm(),
                                    epsilon_, count, hidden, normed_.data());
-  model::multiply_packed({normed_.data(), count, hidden}, weights.head(),
-                         {logits_.data(), config_.vocab_size});
+  multiply_together(team_, {normed_.data(), count, hidden}, weights.head(),
+                    {logits_.data(), config_.vocab_size});
   return logits_.data();
 }
 

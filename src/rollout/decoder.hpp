@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "physarum/base/ids.hpp"
+#include "physarum/base/thread_team.hpp"
 
 #include "physarum/model/aligned_buffer.hpp"
 #include "physarum/model/config.hpp"
@@ -27,8 +28,8 @@ struct TokenRow {
 /// The forward pass over rows of any sequences. A row's result depends on its sequence alone.
 class Decoder {
  public:
-  /// Positions are below `context_tokens`.
-  Decoder(const model::ModelConfig& config, std::int64_t context_tokens);
+  /// Positions are below `context_tokens`. Results are the same for any number of threads.
+  Decoder(const model::ModelConfig& config, std::int64_t context_tokens, int threads = 1);
 
   [[nodiscard]] const model::CacheShape& cache_shape() const { return shape_; }
 
@@ -44,18 +45,25 @@ class Decoder {
  private:
   void embed(const EngineWeights& weights, std::span<const TokenRow> rows);
   void project(const LayerWeights& layer, std::int64_t count);
-  void norm_heads(const LayerWeights& layer, std::int64_t count);
+  void norm(const float* x, const model::AlignedBuffer& weight, std::int64_t count);
+  void norm_heads(const LayerWeights& layer, std::int64_t first, std::int64_t count);
   [[nodiscard]] model::CacheRow cache_row(const TokenRow& row, std::int64_t layer) const {
     return {row.blocks, layer, row.position, config_.window(layer)};
   }
   void prefetch(const TokenRow& row, std::int64_t layer) const;
   void store(const TokenRow& row, std::int64_t layer, std::int64_t from);
-  void attend(const TokenRow& row, std::int64_t layer, std::int64_t from, std::int64_t to);
+  void store_all(std::span<const TokenRow> rows, std::int64_t layer);
   void attend_all(std::span<const TokenRow> rows, std::int64_t layer);
   void attend_wanted(std::span<const TokenRow> rows, std::span<const std::int64_t> wanted);
   void add_attention(const LayerWeights& layer, std::int64_t count);
   void add_feed_forward(const LayerWeights& layer, std::int64_t count);
-  void add_experts(const LayerWeights& layer, std::int64_t count);
+  /// work(first, count) for parts of the rows, on the team if there are many.
+  template <class Work>
+  void share_rows(std::int64_t count, Work work);
+  /// Result `to` < count is that of row row_at(to).
+  template <class RowAt>
+  void attend_rows(std::span<const TokenRow> rows, std::int64_t layer, std::int64_t count,
+                   RowAt row_at);
   /// Moves the residuals of the wanted rows to the front.
   void keep(std::span<const std::int64_t> wanted);
 
@@ -63,6 +71,7 @@ class Decoder {
   model::CacheShape shape_;
   model::RopeTable rope_;
   float epsilon_;
+  base::ThreadTeam team_;
   model::AlignedBuffer residual_;  ///< [rows, hidden]
   model::AlignedBuffer normed_;    ///< [rows, hidden]
   model::AlignedBuffer qkv_;       ///< [rows, attention_width]
@@ -71,7 +80,8 @@ class Decoder {
   model::AlignedBuffer inner_;     ///< [feed_forward_rows, intermediate]
   ExpertDecoder experts_;
   model::AlignedBuffer logits_;
-  model::AlignedBuffer scratch_;
+  std::int64_t scratch_floats_;
+  model::AlignedBuffer scratch_;  ///< [threads, scratch_floats_]
 };
 
 }  // namespace physarum::rollout

@@ -9,27 +9,34 @@
 namespace physarum::rollout {
 
 namespace {
-void make_feed_forward(const model::ModelConfig& c, LayerWeights& layer) {
-  layer.gate_up = model::PackedMatrix(2 * c.intermediate_size, c.hidden_size);
-  layer.down = model::PackedMatrix(c.hidden_size, c.intermediate_size);
+using model::Storage;
+
+/// Values that came as bf16 are bf16.
+Storage storage_of(weights::TransferType type) {
+  return type == weights::TransferType::bf16 ? Storage::bf16 : Storage::f32;
+}
+
+void make_feed_forward(const model::ModelConfig& c, Storage storage, LayerWeights& layer) {
+  layer.gate_up = model::PackedMatrix(2 * c.intermediate_size, c.hidden_size, storage);
+  layer.down = model::PackedMatrix(c.hidden_size, c.intermediate_size, storage);
   if (!c.feed_forward_bias) return;
   layer.gate_up_bias = model::AlignedBuffer(2 * c.intermediate_size);
   layer.down_bias = model::AlignedBuffer(c.hidden_size);
 }
 
-void make_experts(const model::ModelConfig& c, LayerWeights& layer) {
+void make_experts(const model::ModelConfig& c, Storage storage, LayerWeights& layer) {
   const auto width = c.experts.intermediate_size;
-  layer.router = model::PackedMatrix(c.experts.count, c.hidden_size);
+  layer.router = model::PackedMatrix(c.experts.count, c.hidden_size, storage);
   for (std::int64_t e = 0; e < c.experts.count; ++e) {
-    layer.experts.push_back(
-        {model::PackedMatrix(2 * width, c.hidden_size), model::PackedMatrix(c.hidden_size, width)});
+    layer.experts.push_back({model::PackedMatrix(2 * width, c.hidden_size, storage),
+                             model::PackedMatrix(c.hidden_size, width, storage)});
   }
 }
 
-LayerWeights make_layer(const model::ModelConfig& c, std::int64_t index) {
+LayerWeights make_layer(const model::ModelConfig& c, std::int64_t index, Storage storage) {
   LayerWeights layer;
   layer.input_norm = model::AlignedBuffer(c.hidden_size);
-  layer.query_key_value = model::PackedMatrix(c.attention_width(), c.hidden_size);
+  layer.query_key_value = model::PackedMatrix(c.attention_width(), c.hidden_size, storage);
   if (c.query_key_value_bias) {
     layer.query_key_value_bias = model::AlignedBuffer(c.attention_width());
   }
@@ -37,13 +44,13 @@ LayerWeights make_layer(const model::ModelConfig& c, std::int64_t index) {
     layer.query_norm = model::AlignedBuffer(c.head_dim);
     layer.key_norm = model::AlignedBuffer(c.head_dim);
   }
-  layer.output = model::PackedMatrix(c.hidden_size, c.query_width());
+  layer.output = model::PackedMatrix(c.hidden_size, c.query_width(), storage);
   if (c.output_bias) layer.output_bias = model::AlignedBuffer(c.hidden_size);
   layer.attention_norm = model::AlignedBuffer(c.hidden_size);
   if (c.has_experts(index)) {
-    make_experts(c, layer);
+    make_experts(c, storage, layer);
   } else {
-    make_feed_forward(c, layer);
+    make_feed_forward(c, storage, layer);
   }
   return layer;
 }
@@ -52,27 +59,38 @@ LayerWeights make_layer(const model::ModelConfig& c, std::int64_t index) {
 EngineWeights::EngineWeights(const model::ModelConfig& config)
     : config_(config),
       offsets_(model::model_offsets(config, model::ParameterLayout(config))),
-      embedding_(config.vocab_size * config.hidden_size),
-      final_norm_(config.hidden_size),
-      head_(config.vocab_size, config.hidden_size) {
-  for (std::int64_t i = 0; i < config.num_hidden_layers; ++i) {
-    layers_.push_back(make_layer(config, i));
+      final_norm_(config.hidden_size) {}
+
+void EngineWeights::make(weights::TransferType type) {
+  type_ = type;
+  const auto storage = storage_of(type);
+  for (std::int64_t i = 0; i < config_.num_hidden_layers; ++i) {
+    layers_.push_back(make_layer(config_, i, storage));
   }
+  head_ = model::PackedMatrix(config_.vocab_size, config_.hidden_size, storage);
+  embedding_.resize(static_cast<std::size_t>(config_.vocab_size * config_.hidden_size *
+                                             weights::element_bytes(type)));
 }
 
-const float* EngineWeights::embedding(base::TokenId token) const {
+void EngineWeights::embed(base::TokenId token, std::span<float> to) const {
   base::expects(token >= 0 && token < config_.vocab_size, "a token beyond the vocabulary");
-  return embedding_.data() + token * config_.hidden_size;
+  const auto bytes = to.size() * static_cast<std::size_t>(weights::element_bytes(type_));
+  weights::from_transfer(
+      std::span(embedding_).subspan(static_cast<std::size_t>(token) * bytes, bytes), type_, to);
+}
+
+std::span<const std::byte> EngineWeights::bytes_of(const weights::Image& image, std::int64_t offset,
+                                                   std::int64_t count) const {
+  const auto bytes = weights::element_bytes(type_);
+  return image.bytes().subspan(static_cast<std::size_t>(offset * bytes),
+                               static_cast<std::size_t>(count * bytes));
 }
 
 const float* EngineWeights::read(const weights::Image& image, std::int64_t offset,
                                  std::int64_t count) {
   scratch_.reserve(count);
-  const auto type = image.catalogue().type();
-  const auto bytes = weights::element_bytes(type);
-  weights::from_transfer(image.bytes().subspan(static_cast<std::size_t>(offset * bytes),
-                                               static_cast<std::size_t>(count * bytes)),
-                         type, scratch_.span().first(static_cast<std::size_t>(count)));
+  weights::from_transfer(bytes_of(image, offset, count), type_,
+                         scratch_.span().first(static_cast<std::size_t>(count)));
   return scratch_.data();
 }
 
@@ -140,10 +158,13 @@ void EngineWeights::load(const weights::Image& image) {
   base::expects(image.version().valid(), "weights without a version");
   base::expects(image.catalogue().specs() == model::tensor_specs(config_),
                 "weights of another model");
+  if (layers_.empty()) make(image.catalogue().type());
+  base::expects(image.catalogue().type() == type_, "weights in another type");
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     load_layer(image, offsets_.layers[i], layers_[i]);
   }
-  copy(image, offsets_.embedding, embedding_, 0, config_.vocab_size * config_.hidden_size);
+  std::ranges::copy(bytes_of(image, offsets_.embedding, config_.vocab_size * config_.hidden_size),
+                    embedding_.begin());
   copy(image, offsets_.final_norm, final_norm_, 0, config_.hidden_size);
   pack(image, offsets_.head, head_, 0, config_.vocab_size);
   version_ = image.version();

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "physarum/weights/image.hpp"
@@ -18,8 +20,8 @@ struct ExpertWeights {
   model::PackedMatrix down;
 };
 
-/// One block's weights in fp32; matrices with the same input are one. What the model has not is
-/// empty.
+/// One block's weights, matrices as they came (fp32 or bf16), all else in fp32; matrices with the
+/// same input are one. What the model has not is empty.
 struct LayerWeights {
   model::AlignedBuffer input_norm;
   model::PackedMatrix query_key_value;
@@ -40,25 +42,30 @@ struct LayerWeights {
   [[nodiscard]] bool has_experts() const { return !experts.empty(); }
 };
 
-/// A model's weights as the engine multiplies by them. Loading takes no memory after the first
+/// A model's weights as the engine multiplies by them. Matrices that came as bf16 are kept as bf16:
+/// half the memory to read for a token, the same results. Loading takes no memory after the first
 /// time.
 class EngineWeights {
  public:
   explicit EngineWeights(const model::ModelConfig& config);
 
-  /// Contract: the image has the catalogue of tensor_specs(config) and a version.
+  /// Contract: the image has the catalogue of tensor_specs(config), always the same type, and a
+  /// version.
   void load(const weights::Image& image);
 
   [[nodiscard]] base::WeightVersion version() const { return version_; }
   [[nodiscard]] const LayerWeights& layer(std::int64_t index) const {
     return layers_[static_cast<std::size_t>(index)];
   }
-  /// [hidden]
-  [[nodiscard]] const float* embedding(base::TokenId token) const;
+  /// A token's row; `to`: [hidden].
+  void embed(base::TokenId token, std::span<float> to) const;
   [[nodiscard]] const float* final_norm() const { return final_norm_.data(); }
   [[nodiscard]] const model::PackedMatrix& head() const { return head_; }
 
  private:
+  void make(weights::TransferType type);
+  [[nodiscard]] std::span<const std::byte> bytes_of(const weights::Image& image,
+                                                    std::int64_t offset, std::int64_t count) const;
   [[nodiscard]] const float* read(const weights::Image& image, std::int64_t offset,
                                   std::int64_t count);
   void copy(const weights::Image& image, std::int64_t offset, model::AlignedBuffer& to,
@@ -74,7 +81,8 @@ class EngineWeights {
   model::ModelConfig config_;
   model::ModelOffsets offsets_;
   std::vector<LayerWeights> layers_;
-  model::AlignedBuffer embedding_;
+  weights::TransferType type_ = weights::TransferType::bf16;
+  std::vector<std::byte> embedding_;  ///< [vocabulary, hidden] of type_
   model::AlignedBuffer final_norm_;
   model::PackedMatrix head_;
   model::AlignedBuffer scratch_;

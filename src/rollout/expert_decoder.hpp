@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <span>
 
+#include "physarum/base/thread_team.hpp"
+
 #include "physarum/model/aligned_buffer.hpp"
 #include "physarum/model/config.hpp"
 #include "physarum/model/expert_routing.hpp"
@@ -20,11 +22,12 @@ class ExpertDecoder {
   explicit ExpertDecoder(const model::ModelConfig& config);
 
   /// Adds the outputs for `normed` [count, hidden] to `residual` [count, hidden].
-  void add(const LayerWeights& layer, std::int64_t count, const float* normed, float* residual);
+  void add(base::ThreadTeam& team, const LayerWeights& layer, std::int64_t count,
+           const float* normed, float* residual);
 
  private:
-  void add_some(const ExpertWeights& expert, std::span<const std::int64_t> choices,
-                const float* normed, float* residual);
+  void add_some(base::ThreadTeam& team, const ExpertWeights& expert,
+                std::span<const std::int64_t> choices, const float* normed, float* residual);
   std::int64_t hidden_;
   std::int64_t inner_width_;
   model::ExpertRouting routing_;

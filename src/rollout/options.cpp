@@ -115,6 +115,7 @@ void declare_options(base::OptionTable& table, RolloutOptions& o) {
             "most prompt tokens that an engine reads in one step", {1, many});
   table.add("kv-cache-bytes", o.kv_cache_bytes, "memory for keys and values of one engine",
             {1, std::numeric_limits<std::int64_t>::max()});
+  table.add("rollout-threads", o.threads, "threads that compute on one engine", {1, 1024});
   table.add_choice("pause-generation-mode", o.pause_generation_mode,
                    "what becomes of running sequences when weights change",
                    {"abort", "retract", "in_place"});

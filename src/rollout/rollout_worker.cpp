@@ -22,7 +22,8 @@ EngineLimits limits_of(const RolloutOptions& options, const model::ModelConfig& 
   return {.context_tokens = options.context_tokens(model),
           .sequences = options.concurrency,
           .prefill_tokens = options.prefill_tokens,
-          .kv_cache_bytes = options.kv_cache_bytes};
+          .kv_cache_bytes = options.kv_cache_bytes,
+          .threads = static_cast<int>(options.threads)};
 }
 }  // namespace
 

@@ -41,6 +41,17 @@ TEST(SlurmScript, gives_a_colocated_rank_the_memory_of_all_its_roles) {
       has_line(slurm_script(both), "#SBATCH --ntasks=2 --cpus-per-task=1 --mem-per-cpu=2048M"));
 }
 
+TEST(SlurmScript, gives_each_thread_a_core_and_its_share_of_the_memory) {
+  auto threaded = request();
+  threaded.rollout.threads = 4;
+  EXPECT_TRUE(
+      has_line(slurm_script(threaded), "#SBATCH --ntasks=5 --cpus-per-task=4 --mem-per-cpu=512M"));
+  threaded.form = SlurmForm::components;
+  const auto text = slurm_script(threaded);
+  EXPECT_NE(text.find("--ntasks=2 --cpus-per-task=1 --mem-per-cpu=640M"), std::string::npos);
+  EXPECT_NE(text.find("--ntasks=2 --cpus-per-task=4 --mem-per-cpu=512M"), std::string::npos);
+}
+
 TEST(SlurmScript, makes_a_component_of_each_group_in_the_order_of_the_ranks) {
   auto three = request();
   three.form = SlurmForm::components;

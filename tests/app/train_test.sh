@@ -32,6 +32,8 @@ same "a sampling seed that is the run's" "$first" "$(run sampling7 3 --trainer-r
 checks=$((checks + 1))
 [ "$first" != "$(run sampling8 3 --trainer-ranks 1 --rollout-seed 8)" ] || fail "--rollout-seed changes nothing"
 
+same "two threads an engine" "$first" "$(run threads2 3 --trainer-ranks 1 --rollout-threads 2)"
+
 # What the trainer recomputes has the bits of what the engines said.
 checks=$((checks + 1))
 grep -o '"train/train_rollout_logprob_abs_diff": [^,}]*' "$work/runs/sync/metrics.jsonl" | sort -u | diff - <(echo '"train/train_rollout_logprob_abs_diff": 0') ||

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "physarum/base/contracts.hpp"
 #include "physarum/base/philox.hpp"
 
 #include "gemm_kernels.hpp"
@@ -124,6 +125,45 @@ TEST(Gemm, a_row_has_the_same_bits_in_every_batch) {
       }
     }
   }
+}
+
+/// What bf16 holds of them.
+std::vector<float> cut(std::vector<float> values) {
+  for (auto& value : values) {
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, &value, sizeof bits);
+    bits &= 0xFFFF0000U;
+    std::memcpy(&value, &bits, sizeof bits);
+  }
+  return values;
+}
+
+TEST(Gemm, weights_kept_in_bf16_give_the_same_bits) {
+  for (const auto& [out, in] : {std::pair{16L, 1L}, {97L, 300L}, {200L, 513L}, {37L, 64L}}) {
+    Problem p{60, out, in};
+    p.w = cut(p.w);
+    PackedMatrix halves(out, in, Storage::bf16);
+    const auto first = std::min<std::int64_t>(out, 21);  // whole panels and single rows
+    halves.pack(0, first, p.w.data(), in);
+    halves.pack(first, out - first, p.w.data() + first * in, in);
+    const auto floats = p.packed();
+    for (const std::int64_t rows : {1, 2, 3, 5, 6, 7, 60}) {
+      for (const auto update : {Update::replace, Update::add}) {
+        const float* bias = update == Update::replace ? p.bias.data() : nullptr;
+        std::vector<float> expected = p.before;
+        std::vector<float> y = p.before;
+        multiply_packed({p.x.data(), rows, in}, floats, {expected.data(), out}, update, bias);
+        multiply_packed({p.x.data(), rows, in}, halves, {y.data(), out}, update, bias);
+        EXPECT_EQ(y, expected) << rows << " rows, " << out << " x " << in;
+      }
+    }
+  }
+}
+
+TEST(Gemm, bf16_does_not_round) {
+  const std::vector<float> w(16 * 4, 1.001F);
+  PackedMatrix halves(16, 4, Storage::bf16);
+  EXPECT_THROW(halves.pack(0, 16, w.data(), 4), base::ContractViolation);
 }
 
 TEST(Gemm, packing_in_parts_equals_packing_at_once) {

@@ -139,35 +139,46 @@ TEST_F(SameBits, attention) {
   }
 }
 
-Values product(const GemmKernels& table, const PackedMatrix& w, std::int64_t rows, SumStart start) {
+template <class Weight>
+Values product(void (*multiply)(const PanelTaskOf<Weight>&), const PackedMatrix& w,
+               const Weight* panels, std::int64_t rows, SumStart start) {
   const auto x = random_values(rows * w.in(), 10);
   const auto bias = random_values(w.out(), 11);
   Values y = random_values(rows * w.out(), 12);
-  table.multiply_panels({.x = x.data(),
-                         .rows = rows,
-                         .tile_stride = gemm_tile_rows * w.in(),
-                         .row_stride = w.in(),
-                         .step = 1,
-                         .panels = w.panel(0),
-                         .panel_stride = w.in() * PackedMatrix::panel_width,
-                         .columns = w.out(),
-                         .depth = w.in(),
-                         .start = start,
-                         .bias = bias.data(),
-                         .y = y.data(),
-                         .y_stride = w.out()});
+  multiply({.x = x.data(),
+            .rows = rows,
+            .tile_stride = gemm_tile_rows * w.in(),
+            .row_stride = w.in(),
+            .step = 1,
+            .panels = panels,
+            .panel_stride = w.in() * PackedMatrix::panel_width,
+            .columns = w.out(),
+            .depth = w.in(),
+            .start = start,
+            .bias = bias.data(),
+            .y = y.data(),
+            .y_stride = w.out()});
   return y;
 }
 
 TEST_F(SameBits, products) {
   for (const std::int64_t out : {1, 16, 40, 48, 97, 160}) {
+    Values eighths = random_values(out * 29, 13);
+    for (auto& value : eighths) value = std::round(value * 8) / 8;  // few bits
     PackedMatrix w(out, 29);
+    PackedMatrix halves(out, 29, Storage::bf16);
     w.pack(0, out, random_values(out * 29, 13).data(), 29);
+    halves.pack(0, out, eighths.data(), 29);
+    const auto& avx2 = *avx2_gemm_kernels();
+    const auto& avx512 = *avx512_gemm_kernels();
     for (const std::int64_t rows : {1, 2, 3, 4, 5, 6, 7, 11, 12, 25}) {
       for (const auto start : {SumStart::zero, SumStart::bias, SumStart::result}) {
-        EXPECT_EQ(product(*avx2_gemm_kernels(), w, rows, start),
-                  product(*avx512_gemm_kernels(), w, rows, start))
+        EXPECT_EQ(product(avx2.multiply_panels, w, w.panel(0), rows, start),
+                  product(avx512.multiply_panels, w, w.panel(0), rows, start))
             << rows << " rows, " << out << " columns";
+        EXPECT_EQ(product(avx2.multiply_half_panels, halves, halves.half_panel(0), rows, start),
+                  product(avx512.multiply_half_panels, halves, halves.half_panel(0), rows, start))
+            << rows << " rows, " << out << " columns of bf16";
       }
     }
   }

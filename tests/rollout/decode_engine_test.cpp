@@ -189,6 +189,45 @@ TEST_F(Engine, log_probs_have_the_bits_of_the_trainer) {
   EXPECT_EQ(std::vector<float>(scores.log_probs.begin(), scores.log_probs.end()), log_probs);
 }
 
+TEST_F(Engine, threads_change_no_bit) {
+  Answers by_one;
+  for (const int threads : {1, 2, 3, 7}) {
+    auto limits = small_limits();
+    limits.threads = threads;
+    DecodeEngine engine(config_, limits, 17);
+    engine.set_weights(image_, PauseGenerationMode::retract);
+    for (std::int64_t i = 0; i < 6; ++i) engine.add(request_of(i, 4));
+    auto answers = run_to_end(engine);
+    ASSERT_EQ(answers.size(), 24U);
+    if (threads == 1) by_one = answers;
+    for (const auto& [id, answer] : answers) {
+      EXPECT_EQ(answer.response, by_one.at(id).response) << threads;
+      EXPECT_EQ(answer.log_probs, by_one.at(id).log_probs) << threads;
+    }
+  }
+}
+
+TEST_F(Engine, weights_that_came_as_bf16_give_the_bits_of_fp32) {
+  model::ParameterStore store(config_, model::Gradients::none);
+  image_.copy_to(store.values());
+  weights::Image floats(
+      weights::make_catalogue(model::tensor_specs(config_), weights::TransferType::f32));
+  floats.assign(store.values());
+  floats.set_version(image_.version());
+  Answers answers[2];
+  for (const auto* image : {&image_, &floats}) {
+    DecodeEngine engine(config_, small_limits(), 17);
+    engine.set_weights(*image, PauseGenerationMode::retract);
+    for (std::int64_t i = 0; i < 4; ++i) engine.add(request_of(i, 3));
+    answers[image == &floats ? 1 : 0] = run_to_end(engine);
+  }
+  ASSERT_EQ(answers[0].size(), 12U);
+  for (const auto& [id, answer] : answers[0]) {
+    EXPECT_EQ(answer.response, answers[1].at(id).response);
+    EXPECT_EQ(answer.log_probs, answers[1].at(id).log_probs);
+  }
+}
+
 TEST_F(Engine, greedy_tokens_are_the_likeliest_of_the_trainer) {
   auto sampling = sampling_of(20);
   sampling.temperature = 0;

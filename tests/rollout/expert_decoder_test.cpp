@@ -35,12 +35,13 @@ TEST(ExpertDecoder, adds_the_same_to_a_row_in_every_batch) {
     normed[static_cast<std::size_t>(i)] =
         normed[static_cast<std::size_t>(200 * config.hidden_size + i % config.hidden_size)];
   }
+  base::ThreadTeam team(2);
   ExpertDecoder decoder(config);
   std::vector<float> together(normed.size(), 0.5F);
-  decoder.add(weights.layer(0), rows, normed.data(), together.data());
+  decoder.add(team, weights.layer(0), rows, normed.data(), together.data());
   std::vector<float> alone(normed.size(), 0.5F);
   for (std::int64_t row = 0; row < rows; ++row) {
-    decoder.add(weights.layer(0), 1, normed.data() + row * config.hidden_size,
+    decoder.add(team, weights.layer(0), 1, normed.data() + row * config.hidden_size,
                 alone.data() + row * config.hidden_size);
   }
   EXPECT_EQ(together, alone);

@@ -24,6 +24,7 @@ struct EngineLimits {
   std::int64_t sequences = 512;           ///< running together
   std::int64_t prefill_tokens = 1024;     ///< prompt tokens read in one step
   std::int64_t kv_cache_bytes = 1 << 30;  ///< keys and values; taken when first needed
+  int threads = 1;                        ///< that compute; results are the same for any number
 };
 
 /// Answers to one prompt.
@@ -61,7 +62,7 @@ struct EngineStatistics {
   double swap_s = 0;  ///< in set_weights()
 };
 
-/// Generates with continuous batching on one thread: sequences join and leave between steps, each
+/// Generates with continuous batching: sequences join and leave between steps, each
 /// step reads some prompts and adds a token to every running sequence. A prompt is read once for
 /// all its answers.
 ///

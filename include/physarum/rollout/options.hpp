@@ -38,6 +38,7 @@ struct RolloutOptions {
   std::int64_t concurrency = 512;         ///< sequences in flight on one engine
   std::int64_t prefill_tokens = 1024;     ///< prompt tokens read in one step
   std::int64_t kv_cache_bytes = 1 << 30;  ///< keys and values of one engine
+  std::int64_t threads = 1;               ///< that compute on one engine
   PauseGenerationMode pause_generation_mode = PauseGenerationMode::retract;
 
   /// Throws UserError.
@@ -56,7 +57,7 @@ struct RolloutOptions {
 /// --rollout-temperature, --rollout-top-p, --rollout-top-k, --rollout-max-context-len,
 /// --rollout-max-prompt-len, --rollout-max-response-len, --rollout-stop-token-ids,
 /// --eval-temperature, --eval-top-p, --eval-top-k, --eval-max-response-len, --rollout-seed,
-/// --sglang-server-concurrency, --sglang-chunked-prefill-size, --kv-cache-bytes,
+/// --sglang-server-concurrency, --sglang-chunked-prefill-size, --kv-cache-bytes, --rollout-threads,
 /// --pause-generation-mode.
 void declare_options(base::OptionTable& table, RolloutOptions& options);
 
