@@ -8,25 +8,31 @@
 
 namespace physarum::rollout {
 
+/// Blocks behind the prompt's full ones that an answer needs for its tokens and the next one.
 std::int64_t DecodeEngine::Impl::own_blocks(const AnswerGroup& group, const Answer& answer) const {
-  const auto positions = positions_needed(group.prompt_tokens(), answer.most_tokens);
-  return blocks_for(std::max(positions, group.prompt_tokens())) - group.full_blocks();
+  const auto drawn = static_cast<std::int64_t>(answer.result.response.size());
+  return blocks_for(group.prompt_tokens() + std::max<std::int64_t>(drawn, 1)) - group.full_blocks();
 }
 
 bool DecodeEngine::Impl::admit(AnswerGroup& group, Answer& answer) {
   const auto prompt_blocks = group.started ? 0 : blocks_for(group.prompt_tokens());
   const auto own = own_blocks(group, answer);
-  if (running_ >= limits_.sequences || prompt_blocks + own > pool_.unreserved()) return false;
+  // Those who run grow by a block in 16 steps: without some room somebody would have to stop soon.
+  const auto growth = (running_ + 1) / 2;
+  if (running_ >= limits_.sequences) return false;
+  if (prompt_blocks + own + growth > pool_.unreserved()) return false;
   pool_.reserve(prompt_blocks + own);
   if (!group.started) {
     group.started = true;
-    group.age.restart();
+    if (!group.seen) group.age.restart();
+    group.seen = true;
     group.reserved = prompt_blocks;
     group.blocks.reserve(static_cast<std::size_t>(prompt_blocks));
   }
   answer.reserved = own;
   answer.state = Answer::State::running;
   ++running_;
+  statistics_.most_running = std::max(statistics_.most_running, running_);
   return true;
 }
 
@@ -35,10 +41,70 @@ void DecodeEngine::Impl::admit() {
   blocked_ = false;
   for (auto& group : groups_) {
     for (auto& answer : group->answers) {
-      blocked_ = answer.state == Answer::State::waiting && !admit(*group, answer);
+      if (answer.state != Answer::State::waiting) continue;
+      bool admitted = admit(*group, answer);
+      // Nobody runs: what later groups still hold is in the way of the first.
+      while (!admitted && running_ == 0 && take_back_from_youngest(group.get(), nullptr)) {
+        admitted = admit(*group, answer);
+      }
+      blocked_ = !admitted;
       if (blocked_) return;
     }
   }
+}
+
+/// Before an answer reads its tokens. If there is no room, the youngest gives way, and it is this
+/// one if it is the youngest itself (false). Those who have rows in this step are older.
+bool DecodeEngine::Impl::make_room(AnswerGroup& group, Answer& answer) {
+  const auto more = own_blocks(group, answer) - answer.reserved;
+  if (more <= 0) return true;
+  while (pool_.unreserved() < more) {
+    if (take_back_from_youngest(&group, &answer)) continue;
+    preempt(group, answer);
+    return false;
+  }
+  pool_.reserve(more);
+  answer.reserved += more;
+  return true;
+}
+
+/// Whoever came last, but after `group` and, in it, after `answer`, gives back its blocks.
+bool DecodeEngine::Impl::take_back_from_youngest(const AnswerGroup* group, const Answer* answer) {
+  for (auto young = groups_.rbegin(); young != groups_.rend(); ++young) {
+    auto& other = **young;
+    const auto running =
+        std::find_if(other.answers.rbegin(), other.answers.rend(),
+                     [](const Answer& one) { return one.state == Answer::State::running; });
+    const bool nobody_runs = running == other.answers.rend();
+    if (&other == group && (nobody_runs || &*running == answer)) return false;
+    if (!nobody_runs) {
+      preempt(other, *running);
+      return true;
+    }
+    if (other.started) {
+      stop(other);
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Its tokens stay; keys and values are computed again when there is room.
+void DecodeEngine::Impl::preempt(AnswerGroup& group, Answer& answer) {
+  leave(group, answer);
+  answer.state = Answer::State::waiting;
+  answer.joined = false;
+  answer.cached = 0;
+  ++statistics_.preemptions;
+  const bool somebody_runs = std::ranges::any_of(
+      group.answers, [](const Answer& one) { return one.state == Answer::State::running; });
+  if (!somebody_runs) stop(group);
+}
+
+void DecodeEngine::Impl::stop(AnswerGroup& group) {
+  drop_blocks(group);
+  group.started = false;
+  group.cached = 0;
 }
 
 void DecodeEngine::Impl::join(AnswerGroup& group, Answer& answer) {

@@ -7,8 +7,8 @@
 
 namespace physarum::rollout {
 
-/// Cache blocks out of bounded memory. A sequence reserves all blocks that it can come to need
-/// before it starts, so it never has to stop half-way; memory is taken when a block is first used.
+/// Cache blocks out of bounded memory. Whoever will need blocks reserves them first, so that nobody
+/// finds the pool empty half-way; memory is taken when a block is first used.
 class BlockPool {
  public:
   /// As many blocks of `block_floats` (a multiple of 16) as `bytes` hold.

@@ -43,6 +43,10 @@ class DecodeEngine::Impl {
   [[nodiscard]] bool admit(AnswerGroup& group, Answer& answer);
   void join(AnswerGroup& group, Answer& answer);
   void leave(AnswerGroup& group, Answer& answer);
+  [[nodiscard]] bool make_room(AnswerGroup& group, Answer& answer);
+  bool take_back_from_youngest(const AnswerGroup* group, const Answer* answer);
+  void preempt(AnswerGroup& group, Answer& answer);
+  void stop(AnswerGroup& group);
   void drop_blocks(AnswerGroup& group);
   [[nodiscard]] std::int64_t own_blocks(const AnswerGroup& group, const Answer& answer) const;
   void retract();

@@ -68,6 +68,7 @@ void DecodeEngine::Impl::plan_prompt(AnswerGroup& group) {
 }
 
 void DecodeEngine::Impl::plan_answer(AnswerGroup& group, Answer& answer) {
+  if (!make_room(group, answer)) return;
   if (!answer.joined) join(group, answer);
   const auto behind = group.tokens(answer) - answer.cached;
   // One token behind is the normal case; more are there after weights have changed.

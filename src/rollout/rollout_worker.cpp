@@ -188,6 +188,8 @@ base::Scalars RolloutWorker::Impl::statistics() const {
           {"rollout/busy_share", engine.busy_s / age},
           {"rollout/verify_s", verify_s_},
           {"rollout/failed_samples", static_cast<double>(failed_samples_)},
+          {"rollout/most_running", static_cast<double>(engine.most_running)},
+          {"rollout/preemptions", static_cast<double>(engine.preemptions)},
           {"rollout/weight_swaps", static_cast<double>(engine.weight_swaps)},
           {"rollout/swap_s", engine.swap_s},
           {"rollout/pulls", static_cast<double>(pulls.pulls)},

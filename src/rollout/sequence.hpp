@@ -13,7 +13,7 @@ namespace physarum::rollout {
 /// One answer on its way.
 struct Answer {
   enum class State {
-    waiting,  ///< for room; it may have its first token already
+    waiting,  ///< for room; it may have tokens already
     running,
     ended,
   };
@@ -32,6 +32,7 @@ struct AnswerGroup {
   GenerateRequest request;
   std::vector<Answer> answers;
   bool started = false;  ///< has room for the prompt and at least one answer
+  bool seen = false;     ///< has been started
   base::Stopwatch age;   ///< since then
   std::vector<float*> blocks;
   std::int64_t reserved = 0;

@@ -58,8 +58,10 @@ struct EngineStatistics {
   std::int64_t prompt_tokens = 0;     ///< read, repetitions included
   std::int64_t generated_tokens = 0;  ///< drawn, tokens of aborted answers included
   std::int64_t weight_swaps = 0;
-  double busy_s = 0;  ///< in step()
-  double swap_s = 0;  ///< in set_weights()
+  std::int64_t most_running = 0;  ///< sequences at a time
+  std::int64_t preemptions = 0;   ///< answers that gave their memory to older ones for a while
+  double busy_s = 0;              ///< in step()
+  double swap_s = 0;              ///< in set_weights()
 };
 
 /// Generates with continuous batching: sequences join and leave between steps, each
@@ -69,6 +71,9 @@ struct EngineStatistics {
 /// The tokens and log-probabilities of an answer depend on weights, prompt, sampling options, seed
 /// and sample id alone: they have the same bits whatever else is in the batch, in whatever order
 /// requests come, and whether keys and values were computed in decoding or by reading again.
+///
+/// A sequence takes cache blocks as it grows. When there are none left, the youngest gives its own
+/// back and waits; its tokens stay and are read again later. The oldest is never stopped.
 class DecodeEngine {
  public:
   /// `seed`: of sampling. The engine has no weights yet. Throws UserError if the cache cannot hold
