@@ -1,6 +1,7 @@
 #include "physarum/rollout/options.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <string>
 
@@ -8,9 +9,16 @@ namespace physarum::rollout {
 
 namespace {
 constexpr std::int64_t many = std::numeric_limits<std::int32_t>::max();
+constexpr double least_temperature = 1e-6;
 
 void require(bool condition, const char* wrong, const char* flag, const char* mend) {
   if (!condition) throw base::UserError(wrong, flag, mend);
+}
+
+void require_temperature(double temperature, const char* flag, const char* mend) {
+  // Logits are multiplied by 1 / temperature in fp32.
+  require(temperature >= least_temperature && std::isfinite(temperature),
+          "the temperature is not a number from 1e-6 up", flag, mend);
 }
 
 void require_top(double top_p, std::int64_t top_k, const char* p_flag, const char* k_flag) {
@@ -19,19 +27,28 @@ void require_top(double top_p, std::int64_t top_k, const char* p_flag, const cha
           "give -1 to switch it off");
 }
 
+void require_min_p(double min_p, const char* flag) {
+  require(min_p >= 0 && min_p <= 1, "min-p is not in [0, 1]", flag, "give 0 to switch it off");
+}
+
 void require_tokens(const std::optional<std::int64_t>& tokens, const char* flag) {
   require(!tokens || *tokens >= 1, "a limit below one token", flag, "give at least 1");
 }
 }  // namespace
 
 void RolloutOptions::validate() const {
-  require(temperature > 0, "the temperature is not above 0", "--rollout-temperature",
-          "give a positive number; answers by the likeliest token are for --eval-temperature 0");
+  require_temperature(
+      temperature, "--rollout-temperature",
+      "give a larger one; answers by the likeliest token are for --eval-temperature 0");
   require_top(top_p, top_k, "--rollout-top-p", "--rollout-top-k");
   require_top(eval_top_p.value_or(top_p), eval_top_k.value_or(top_k), "--eval-top-p",
               "--eval-top-k");
-  require(eval_temperature.value_or(1) >= 0, "the temperature is below 0", "--eval-temperature",
-          "give 0 for the likeliest token, or a positive number");
+  if (eval_temperature.value_or(1) != 0) {
+    require_temperature(eval_temperature.value_or(1), "--eval-temperature",
+                        "give 0 for the likeliest token, or a larger one");
+  }
+  require_min_p(min_p, "--rollout-min-p");
+  require_min_p(eval_min_p.value_or(min_p), "--eval-min-p");
   require(!max_context_len || *max_context_len >= 2, "a context below two tokens",
           "--rollout-max-context-len", "give at least 2: one for the prompt, one for the answer");
   require_tokens(max_prompt_len, "--rollout-max-prompt-len");
@@ -73,6 +90,7 @@ sample::SamplingOptions RolloutOptions::training_sampling(const model::ModelConf
   sampling.temperature = temperature;
   sampling.top_k = top_k;
   sampling.top_p = top_p;
+  sampling.min_p = min_p;
   sampling.max_context_tokens = context_tokens(model);
   sampling.max_response_tokens = max_response_len.value_or(context_tokens(model) - 1);
   sampling.stop_token_ids = model.eos_token_ids;
@@ -90,6 +108,7 @@ sample::SamplingOptions RolloutOptions::evaluation_sampling(const model::ModelCo
   sampling.temperature = eval_temperature.value_or(sampling.temperature);
   sampling.top_k = eval_top_k.value_or(sampling.top_k);
   sampling.top_p = eval_top_p.value_or(sampling.top_p);
+  sampling.min_p = eval_min_p.value_or(sampling.min_p);
   sampling.max_response_tokens = eval_max_response_len.value_or(sampling.max_response_tokens);
   return sampling;
 }
@@ -99,6 +118,9 @@ void declare_options(base::OptionTable& table, RolloutOptions& o) {
   table.add("rollout-temperature", o.temperature, "logits are divided by it; above 0", {0, 1e6});
   table.add("rollout-top-p", o.top_p, "draw from the likeliest tokens with this mass", {0, 1});
   table.add("rollout-top-k", o.top_k, "draw from this many likeliest tokens; -1: all", {-1, many});
+  table.add("rollout-min-p", o.min_p,
+            "draw from tokens with at least this share of the likeliest's probability; 0: all",
+            {0, 1});
   table.add("rollout-max-context-len", o.max_context_len,
             "most tokens of prompt and answer; unset: the model's", {2, many});
   table.add("rollout-max-prompt-len", o.max_prompt_len,
@@ -123,6 +145,7 @@ void declare_options(base::OptionTable& table, RolloutOptions& o) {
             {0, 1e6});
   table.add("eval-top-p", o.eval_top_p, "unset: as in training", {0, 1});
   table.add("eval-top-k", o.eval_top_k, "unset: as in training", {-1, many});
+  table.add("eval-min-p", o.eval_min_p, "unset: as in training", {0, 1});
   table.add("eval-max-response-len", o.eval_max_response_len, "unset: as in training", {1, many});
 }
 

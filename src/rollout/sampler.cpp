@@ -27,8 +27,9 @@ DrawnToken Sampler::draw(const float* logits, const sample::SamplingOptions& opt
   const float scale = greedy ? 1.0F : static_cast<float>(1.0 / options.temperature);
   const auto sums = model::decode_kernels().exponentials(logits, vocab_size_, scale,
                                                          exponentials_.data(), chunk_sums_.data());
-  if (!std::isfinite(sums.top) || !std::isfinite(sums.sum)) return {};
-  const bool all = (options.top_k < 0 || options.top_k >= vocab_size_) && options.top_p >= 1;
+  if (!std::isfinite(sums.top) || !std::isfinite(sums.sum) || sums.sum <= 0) return {};
+  const bool all = (options.top_k < 0 || options.top_k >= vocab_size_) && options.top_p >= 1 &&
+                   options.min_p <= 0;
   DrawnToken drawn;
   drawn.token = greedy ? likeliest(logits)
                 : all  ? draw_from_all(uniform * sums.sum)
@@ -82,13 +83,15 @@ base::TokenId Sampler::draw_from_likeliest(const sample::SamplingOptions& option
       options.top_p < 1 ? options.top_p * total : std::numeric_limits<double>::infinity();
   // Heads of the heap go to its end: the likeliest token comes last, the next before it ...
   std::make_heap(candidates_.begin(), end, rarer);
+  const double least = options.min_p * mass_of(candidates_.front());
+  const auto is_kept = [&](double next) { return next > 0 && next >= least; };
   auto kept = end;
   double mass = 0;
   do {
     std::pop_heap(candidates_.begin(), kept, rarer);
     --kept;
     mass += mass_of(*kept);
-  } while (kept != candidates_.begin() && mass < enough);
+  } while (kept != candidates_.begin() && mass < enough && is_kept(mass_of(candidates_.front())));
   double target = uniform * mass;
   auto drawn = end - 1;
   while (drawn != kept && mass_of(*drawn) <= target) target -= mass_of(*drawn--);

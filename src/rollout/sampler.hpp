@@ -15,15 +15,16 @@ struct DrawnToken {
 };
 
 /// Draws tokens from logits by inverting the cumulative distribution at one uniform number. The
-/// order of the tokens is that of the vocabulary; with top-k or top-p it is from the likeliest down
-/// (equals by id).
+/// order of the tokens is that of the vocabulary; with top-k, top-p or min-p it is from the
+/// likeliest down (equals by id).
 class Sampler {
  public:
   explicit Sampler(std::int64_t vocab_size);
 
   /// `uniform` in [0, 1). With temperature 0 the likeliest token, the first of equals. top-k keeps
   /// that many likeliest tokens; then top-p keeps the fewest likeliest of them that have at least
-  /// that share of their mass. log_prob: see Generated::log_probs.
+  /// that share of their mass; then min-p those that have at least that share of the likeliest's
+  /// probability. log_prob: see Generated::log_probs.
   [[nodiscard]] DrawnToken draw(const float* logits, const sample::SamplingOptions& options,
                                 double uniform);
 

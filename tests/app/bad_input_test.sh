@@ -16,7 +16,12 @@ refused 3 "nowhere.toml" -- train "$work/nowhere.toml"
 refused 3 "\-\-lr: value -1 is out of range" -- "${tiny[@]}" --lr -1
 refused 3 "\-\-mode: 'sink' is not a choice; choose one of: sync" -- "${tiny[@]}" --mode sink
 refused 3 "one argument too many" -- train "$work/key.toml" second.toml
-refused 3 "\-\-rollout-temperature" -- "${tiny[@]}" --rollout-temperature 0
+for value in 0 nan 1e-300; do
+  refused 3 "\-\-rollout-temperature" -- "${tiny[@]}" --rollout-temperature "$value"
+done
+refused 3 "\-\-rollout-top-p: top-p is not in \(0, 1\]; give 1 to switch it off" -- "${tiny[@]}" --rollout-top-p 0
+refused 3 "\-\-rollout-min-p: value 1.5 is out of range; give a value from 0 to 1" -- "${tiny[@]}" --rollout-min-p 1.5
+refused 3 "\-\-rollout-stop-token-ids: a stop token beyond the model's vocabulary" -- "${tiny[@]}" --rollout-stop-token-ids 3,512
 
 PHYSARUM_CPU=abacus refused 3 "PHYSARUM_CPU: no kernels for 'abacus' here" -- "${tiny[@]}"
 

@@ -1,5 +1,6 @@
 #include "sampler.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -127,6 +128,67 @@ TEST(Sampler, top_p_takes_its_share_of_the_top_k_set) {
   expect_distribution(logits, options_of(1.0, 10, 0.6), keep_likeliest(p, count));
 }
 
+std::vector<double> keep_share_of_likeliest(std::vector<double> p, double share) {
+  const double least = share * *std::max_element(p.begin(), p.end());
+  for (double& value : p) value = value >= least ? value : 0;
+  return p;
+}
+
+std::size_t support(const std::vector<double>& p) {
+  return p.size() - static_cast<std::size_t>(std::count(p.begin(), p.end(), 0.0));
+}
+
+TEST(Sampler, draws_from_the_min_p_set) {
+  const auto logits = some_logits();
+  for (const double temperature : {1.0, 2.0}) {
+    auto options = options_of(temperature);
+    options.min_p = 0.1;
+    // The threshold is one after temperature: the hotter, the more tokens pass it.
+    const auto p = keep_share_of_likeliest(softmax(logits, temperature), 0.1);
+    ASSERT_GT(support(p), 3U);
+    ASSERT_LT(support(p), std::size_t{vocab});
+    expect_distribution(logits, options, p);
+  }
+}
+
+TEST(Sampler, min_p_takes_its_part_of_the_top_k_and_top_p_sets) {
+  const auto logits = some_logits();
+  const auto all = softmax(logits, 1.0);
+  auto options = options_of(1.0, 40, 0.9);
+  const auto by_k = keep_likeliest(all, 40);
+  const auto by_p = keep_likeliest(by_k, nucleus_size(by_k, 0.9));
+  for (const double min_p : {0.3, 0.01}) {
+    options.min_p = min_p;
+    const auto p = keep_share_of_likeliest(by_p, min_p);
+    EXPECT_EQ(support(p) < support(by_p), min_p == 0.3);
+    expect_distribution(logits, options, p);
+  }
+}
+
+TEST(Sampler, min_p_of_one_leaves_the_likeliest_and_its_equals) {
+  auto logits = some_logits();
+  logits[20] = logits[90] = 50.0F;
+  auto options = options_of(1.0);
+  options.min_p = 1;
+  Sampler sampler(vocab);
+  std::set<base::TokenId> seen;
+  for (int i = 0; i < 100; ++i) {
+    seen.insert(sampler.draw(logits.data(), options, i / 100.0).token);
+  }
+  EXPECT_EQ(seen, (std::set<base::TokenId>{20, 90}));
+}
+
+TEST(Sampler, no_set_takes_in_a_token_without_mass) {
+  std::vector<float> logits(vocab, -std::numeric_limits<float>::infinity());
+  logits[10] = logits[100] = 0.0F;
+  Sampler sampler(vocab);
+  const double last = std::nextafter(1.0, 0.0);
+  for (const auto& options : {options_of(1.0), options_of(1.0, 50), options_of(1.0, 50, 0.999)}) {
+    EXPECT_EQ(sampler.draw(logits.data(), options, last).token, 100);
+    EXPECT_EQ(sampler.draw(logits.data(), options, 0.0).token, 10);
+  }
+}
+
 TEST(Sampler, top_k_of_everything_is_the_whole_softmax) {
   const auto logits = some_logits();
   expect_distribution(logits, options_of(1.0, vocab, 1.0), softmax(logits, 1.0));
@@ -147,7 +209,10 @@ TEST(Sampler, equals_are_kept_in_the_order_of_ids) {
 TEST(Sampler, log_prob_is_that_of_the_whole_softmax) {
   const auto logits = some_logits();
   Sampler sampler(vocab);
-  for (const auto& options : {options_of(1.0), options_of(0.5), options_of(1.0, 3, 0.9)}) {
+  auto with_min_p = options_of(0.9);
+  with_min_p.min_p = 0.2;
+  for (const auto& options :
+       {options_of(1.0), options_of(0.5), options_of(1.0, 3, 0.9), with_min_p}) {
     const auto p = softmax(logits, options.temperature);
     for (int i = 0; i < 20; ++i) {
       const auto drawn = sampler.draw(logits.data(), options, i / 20.0);
@@ -189,6 +254,8 @@ TEST(Sampler, says_that_nothing_can_be_drawn_from_numbers_that_are_not_finite) {
       EXPECT_EQ(sampler.draw(logits.data(), options_of(0.0), 0.5).token, -1);
     }
   }
+  const std::vector<float> nothing(vocab, -std::numeric_limits<float>::infinity());
+  EXPECT_EQ(sampler.draw(nothing.data(), options_of(1.0), 0.5).token, -1);
 }
 
 }  // namespace

@@ -91,6 +91,7 @@ inline Lease make_lease(std::int64_t id = 5) {
   lease.version = WeightVersion(2);
   lease.rule = VersionRule::exactly;
   lease.deadline_s = 30;
+  lease.sampling.min_p = 0.125;
   lease.sampling.stop_token_ids = {0, 2};
   lease.sampling.max_response_tokens = 16;
   lease.owner = 1;

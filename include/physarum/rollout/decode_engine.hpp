@@ -44,8 +44,8 @@ enum class Ending {
 struct Generated {
   base::SampleId id;
   std::vector<base::TokenId> response;
-  /// Of each token under softmax(logits / temperature) over all tokens, whatever top-k and top-p
-  /// left out; with temperature 0 under softmax(logits).
+  /// Of each token under softmax(logits / temperature) over all tokens, whatever the other options
+  /// made of the distribution that it was drawn from; with temperature 0 under softmax(logits).
   std::vector<float> log_probs;
   std::vector<sample::VersionRun> versions;
   Ending ending = Ending::stopped;

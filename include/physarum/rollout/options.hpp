@@ -24,6 +24,7 @@ struct RolloutOptions {
   double temperature = 1.0;  ///< > 0: the trainer divides its logits by the same
   double top_p = 1.0;
   std::int64_t top_k = -1;
+  double min_p = 0.0;
   std::optional<std::int64_t> max_context_len;   ///< unset: what the model can
   std::optional<std::int64_t> max_prompt_len;    ///< unset: context − 1
   std::optional<std::int64_t> max_response_len;  ///< unset: context − 1
@@ -32,6 +33,7 @@ struct RolloutOptions {
   std::optional<double> eval_temperature;  ///< 0: the likeliest token; unset: as in training
   std::optional<double> eval_top_p;
   std::optional<std::int64_t> eval_top_k;
+  std::optional<double> eval_min_p;
   std::optional<std::int64_t> eval_max_response_len;
 
   std::optional<std::int64_t> seed;       ///< of sampling; unset: the run's
@@ -53,11 +55,11 @@ struct RolloutOptions {
   [[nodiscard]] sample::SamplingOptions evaluation_sampling(const model::ModelConfig& model) const;
 };
 
-/// --rollout-temperature, --rollout-top-p, --rollout-top-k, --rollout-max-context-len,
-/// --rollout-max-prompt-len, --rollout-max-response-len, --rollout-stop-token-ids,
-/// --eval-temperature, --eval-top-p, --eval-top-k, --eval-max-response-len, --rollout-seed,
-/// --sglang-server-concurrency, --sglang-chunked-prefill-size, --kv-cache-bytes,
-/// --pause-generation-mode.
+/// --rollout-temperature, --rollout-top-p, --rollout-top-k, --rollout-min-p,
+/// --rollout-max-context-len, --rollout-max-prompt-len, --rollout-max-response-len,
+/// --rollout-stop-token-ids, --eval-temperature, --eval-top-p, --eval-top-k, --eval-min-p,
+/// --eval-max-response-len, --rollout-seed, --sglang-server-concurrency,
+/// --sglang-chunked-prefill-size, --kv-cache-bytes, --pause-generation-mode.
 void declare_options(base::OptionTable& table, RolloutOptions& options);
 
 }  // namespace physarum::rollout
