@@ -10,6 +10,13 @@
 
 namespace physarum::rollout {
 
+namespace {
+/// Rows of the embedding and places of the logits are reached by token id.
+bool all_below(const std::vector<base::TokenId>& tokens, std::int64_t vocab_size) {
+  return std::ranges::all_of(tokens, [=](base::TokenId id) { return id >= 0 && id < vocab_size; });
+}
+}  // namespace
+
 DecodeEngine::Impl::Impl(const model::ModelConfig& config, const EngineLimits& limits,
                          std::uint64_t seed)
     : config_(config),
@@ -59,6 +66,9 @@ void DecodeEngine::Impl::add(GenerateRequest request) {
   const auto room =
       response_room(static_cast<std::int64_t>(request.prompt.size()), request.sampling);
   base::expects(room >= 1, "a prompt that leaves no room for an answer");
+  base::expects(all_below(request.prompt, config_.vocab_size) &&
+                    all_below(request.sampling.stop_token_ids, config_.vocab_size),
+                "token ids beyond the vocabulary");
   base::expects(request.n_samples >= 1 && request.first_sample.valid(), "a request for no answers");
   unfinished_ += request.n_samples;
   groups_.push_back(make_group(std::move(request), room));

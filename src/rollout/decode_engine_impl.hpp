@@ -59,6 +59,7 @@ class DecodeEngine::Impl {
   void draw_tokens();
   void draw(const Draw& draw, const float* logits);
   void draw_next(AnswerGroup& group, Answer& answer, const float* logits);
+  [[nodiscard]] static Shaping shaping_of(const AnswerGroup& group, const Answer& answer);
   void end(AnswerGroup& group, Answer& answer, Ending ending);
   void remove_ended_groups();
 

@@ -115,7 +115,8 @@ void DecodeEngine::Impl::draw_next(AnswerGroup& group, Answer& answer, const flo
   const auto& sampling = group.request.sampling;
   const auto position = static_cast<std::uint32_t>(result.response.size());
   const auto drawn = sampler_.draw(
-      logits, sampling, stream_.uniform(static_cast<std::uint64_t>(result.id.value()), position));
+      logits, sampling, stream_.uniform(static_cast<std::uint64_t>(result.id.value()), position),
+      shaping_of(group, answer));
   if (drawn.token < 0) return end(group, answer, Ending::failed);
   result.response.push_back(drawn.token);
   result.log_probs.push_back(drawn.log_prob);
@@ -130,6 +131,14 @@ void DecodeEngine::Impl::draw_next(AnswerGroup& group, Answer& answer, const flo
   } else if (static_cast<std::int64_t>(result.response.size()) == answer.most_tokens) {
     end(group, answer, Ending::truncated);
   }
+}
+
+Shaping DecodeEngine::Impl::shaping_of(const AnswerGroup& group, const Answer& answer) {
+  const auto& sampling = group.request.sampling;
+  const bool too_short = std::ssize(answer.result.response) < sampling.min_response_tokens;
+  Shaping shaping;
+  if (too_short) shaping.forbidden = sampling.stop_token_ids;
+  return shaping;
 }
 
 void DecodeEngine::Impl::end(AnswerGroup& group, Answer& answer, Ending ending) {

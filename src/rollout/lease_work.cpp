@@ -36,6 +36,12 @@ LeaseWork::LeaseWork(sample::Lease lease, const environment::PromptEncoder& enco
       samples_(static_cast<std::size_t>(lease_.n_samples)),
       missing_(lease_.n_samples) {}
 
+bool LeaseWork::fits_vocabulary(std::int64_t vocab_size) const {
+  const auto is_known = [=](base::TokenId id) { return id >= 0 && id < vocab_size; };
+  return std::ranges::all_of(prompt_, is_known) &&
+         std::ranges::all_of(lease_.sampling.stop_token_ids, is_known);
+}
+
 GenerateRequest LeaseWork::request(std::int64_t first, std::int64_t count) const {
   return {.prompt = prompt_,
           .first_sample = base::SampleId(lease_.first_sample.value() + first),

@@ -31,6 +31,17 @@ void require_min_p(double min_p, const char* flag) {
   require(min_p >= 0 && min_p <= 1, "min-p is not in [0, 1]", flag, "give 0 to switch it off");
 }
 
+/// A shortest answer must fit where the longest does, and something must be left to draw before it.
+void require_shortest(const sample::SamplingOptions& sampling, const model::ModelConfig& model,
+                      const char* flag, const char* max_flag) {
+  require(sampling.min_response_tokens <= sampling.max_response_tokens,
+          "the shortest answer is longer than the longest", flag,
+          (std::string("give at most ") + max_flag).c_str());
+  require(
+      sampling.min_response_tokens == 0 || std::ssize(sampling.stop_token_ids) < model.vocab_size,
+      "every token is a stop token, so no answer can be longer than none", flag, "give 0");
+}
+
 void require_tokens(const std::optional<std::int64_t>& tokens, const char* flag) {
   require(!tokens || *tokens >= 1, "a limit below one token", flag, "give at least 1");
 }
@@ -54,6 +65,10 @@ void RolloutOptions::validate() const {
   require_tokens(max_prompt_len, "--rollout-max-prompt-len");
   require_tokens(max_response_len, "--rollout-max-response-len");
   require_tokens(eval_max_response_len, "--eval-max-response-len");
+  require(min_response_len >= 0, "a length below 0", "--rollout-min-response-len",
+          "give 0 or more");
+  require(eval_min_response_len.value_or(0) >= 0, "a length below 0", "--eval-min-response-len",
+          "give 0 or more");
   require(concurrency >= 1, "an engine without room for a sequence", "--sglang-server-concurrency",
           "give at least 1");
   require(prefill_tokens >= 1, "an engine that reads no prompts", "--sglang-chunked-prefill-size",
@@ -75,6 +90,10 @@ void RolloutOptions::validate(const model::ModelConfig& model) const {
     require(id >= 0 && id < model.vocab_size, "a stop token beyond the model's vocabulary",
             "--rollout-stop-token-ids", "give ids below the model's vocab_size");
   }
+  require_shortest(training_sampling(model), model, "--rollout-min-response-len",
+                   "--rollout-max-response-len");
+  require_shortest(evaluation_sampling(model), model, "--eval-min-response-len",
+                   "--eval-max-response-len");
 }
 
 std::int64_t RolloutOptions::context_tokens(const model::ModelConfig& model) const {
@@ -92,6 +111,7 @@ sample::SamplingOptions RolloutOptions::training_sampling(const model::ModelConf
   sampling.top_p = top_p;
   sampling.min_p = min_p;
   sampling.max_context_tokens = context_tokens(model);
+  sampling.min_response_tokens = min_response_len;
   sampling.max_response_tokens = max_response_len.value_or(context_tokens(model) - 1);
   sampling.stop_token_ids = model.eos_token_ids;
   for (const auto id : stop_token_ids) {
@@ -109,6 +129,7 @@ sample::SamplingOptions RolloutOptions::evaluation_sampling(const model::ModelCo
   sampling.top_k = eval_top_k.value_or(sampling.top_k);
   sampling.top_p = eval_top_p.value_or(sampling.top_p);
   sampling.min_p = eval_min_p.value_or(sampling.min_p);
+  sampling.min_response_tokens = eval_min_response_len.value_or(sampling.min_response_tokens);
   sampling.max_response_tokens = eval_max_response_len.value_or(sampling.max_response_tokens);
   return sampling;
 }
@@ -127,6 +148,8 @@ void declare_options(base::OptionTable& table, RolloutOptions& o) {
             "most tokens of a prompt; unset: context - 1", {1, many});
   table.add("rollout-max-response-len", o.max_response_len,
             "most tokens of an answer; unset: context - 1", {1, many});
+  table.add("rollout-min-response-len", o.min_response_len,
+            "no stop token is drawn before an answer has so many tokens", {0, many});
   table.add_list("rollout-stop-token-ids", o.stop_token_ids,
                  "tokens that end an answer, besides the model's end tokens");
   table.add("rollout-seed", o.seed, "of sampling; unset: --seed",
@@ -147,6 +170,7 @@ void declare_options(base::OptionTable& table, RolloutOptions& o) {
   table.add("eval-top-k", o.eval_top_k, "unset: as in training", {-1, many});
   table.add("eval-min-p", o.eval_min_p, "unset: as in training", {0, 1});
   table.add("eval-max-response-len", o.eval_max_response_len, "unset: as in training", {1, many});
+  table.add("eval-min-response-len", o.eval_min_response_len, "unset: as in training", {0, many});
 }
 
 }  // namespace physarum::rollout

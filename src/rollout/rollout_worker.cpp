@@ -93,6 +93,8 @@ void RolloutWorker::Impl::start(LeaseWork work) {
   } else if (work.prompt_tokens() > options_.prompt_tokens(partners_.model) ||
              engine_.response_room(work.prompt_tokens(), lease.sampling) < 1) {
     fail_prompt(work, "it is longer than --rollout-max-prompt-len or the context allows");
+  } else if (!work.fits_vocabulary(partners_.model.vocab_size)) {
+    fail_prompt(work, "it or its stop tokens have ids beyond the model's vocabulary");
   } else {
     engine_.add(work.request(0, lease.n_samples));
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "physarum/base/ids.hpp"
@@ -12,6 +13,13 @@ namespace physarum::rollout {
 struct DrawnToken {
   base::TokenId token = -1;  ///< -1: the logits are not finite, nothing can be drawn
   float log_prob = 0;
+};
+
+/// What is changed in logits for one draw. The log-probability does not see it.
+struct Shaping {
+  std::span<const base::TokenId> forbidden;  ///< cannot be drawn
+
+  [[nodiscard]] bool changes_nothing() const { return forbidden.empty(); }
 };
 
 /// Draws tokens from logits by inverting the cumulative distribution at one uniform number. The
@@ -26,14 +34,17 @@ class Sampler {
   /// that share of their mass; then min-p those that have at least that share of the likeliest's
   /// probability. log_prob: see Generated::log_probs.
   [[nodiscard]] DrawnToken draw(const float* logits, const sample::SamplingOptions& options,
-                                double uniform);
+                                double uniform, const Shaping& shaping = {});
 
  private:
+  /// A copy; it holds until the next call.
+  [[nodiscard]] const float* shaped(const float* logits, const Shaping& shaping);
   [[nodiscard]] base::TokenId likeliest(const float* logits) const;
   [[nodiscard]] base::TokenId draw_from_all(double target) const;
   [[nodiscard]] base::TokenId draw_from_likeliest(const sample::SamplingOptions& options,
                                                   double uniform);
   std::int64_t vocab_size_;
+  std::vector<float> shaped_;  ///< empty until it is needed
   std::vector<float> exponentials_;
   std::vector<float> chunk_sums_;
   std::vector<base::TokenId> candidates_;

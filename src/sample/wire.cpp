@@ -15,6 +15,7 @@ void write(ByteWriter& out, const SamplingOptions& options) {
   out.put(options.top_k);
   out.put(options.top_p);
   out.put(options.min_p);
+  out.put(options.min_response_tokens);
   out.put(options.max_response_tokens);
   out.put(options.max_context_tokens);
   out.put_vector(options.stop_token_ids);
@@ -26,6 +27,7 @@ SamplingOptions read_sampling_options(ByteReader& in) {
   options.top_k = in.get<std::int64_t>();
   options.top_p = in.get<double>();
   options.min_p = in.get<double>();
+  options.min_response_tokens = in.get<std::int64_t>();
   options.max_response_tokens = in.get<std::int64_t>();
   options.max_context_tokens = in.get<std::int64_t>();
   options.stop_token_ids = in.get_vector<TokenId>();
@@ -33,7 +35,8 @@ SamplingOptions read_sampling_options(ByteReader& in) {
           "the temperature is negative");
   require(options.top_p > 0 && options.top_p <= 1, "top-p is not in (0, 1]");
   require(options.min_p >= 0 && options.min_p <= 1, "min-p is not in [0, 1]");
-  require(options.max_response_tokens >= 0 && options.max_context_tokens >= 0,
+  require(options.min_response_tokens >= 0 && options.max_response_tokens >= 0 &&
+              options.max_context_tokens >= 0,
           "a length limit is negative");
   require(std::ranges::all_of(options.stop_token_ids, [](TokenId id) { return id >= 0; }),
           "a stop token is negative");

@@ -169,9 +169,11 @@ TEST_F(Engine, seed_and_sample_id_decide_what_is_drawn) {
   EXPECT_NE(first.at(100).response, run_to_end(engine).at(100).response);
 }
 
-TEST_F(Engine, log_probs_have_the_bits_of_the_trainer) {
+TEST_F(Engine, log_probs_have_the_bits_of_the_trainer_whatever_shaped_the_draws) {
   auto sampling = sampling_of();
   sampling.temperature = 0.8;
+  sampling.min_p = 0.01;
+  sampling.min_response_tokens = 20;
   const auto request = request_of(3, 4, sampling);
   const auto answers = alone({request});
   model::PackedBatch batch;
@@ -228,6 +230,54 @@ TEST_F(Engine, respects_each_limit) {
   sampling.max_response_tokens = 1000;
   EXPECT_EQ(alone({request_of(2, 1, sampling)}).at(200).response.size(),
             128 - request.prompt.size());
+}
+
+TEST_F(Engine, stop_tokens_come_after_the_shortest_answer) {
+  std::vector<GenerateRequest> requests;
+  auto sampling = sampling_of();
+  sampling.min_response_tokens = 12;
+  sampling.stop_token_ids = {60, 61, 62, 63, 64, 65, 66, 67, 68, 69};
+  for (std::int64_t i = 0; i < 10; ++i) requests.push_back(request_of(i, 3, sampling));
+  const auto answers = alone(requests);
+  bool one_has_the_shortest_length = false;
+  for (const auto& [id, answer] : answers) {
+    const auto stop = std::find_if(answer.response.begin(), answer.response.end(),
+                                   [](base::TokenId token) { return token >= 60; });
+    EXPECT_GE(stop - answer.response.begin(), 12);
+    EXPECT_EQ(answer.ending == Ending::stopped, stop != answer.response.end());
+    one_has_the_shortest_length = one_has_the_shortest_length || answer.response.size() == 13;
+  }
+  EXPECT_TRUE(one_has_the_shortest_length);
+  // Reading again does not count anew.
+  auto engine = make_engine();
+  for (const auto& request : requests) engine.add(request);
+  Answers interrupted;
+  for (int i = 0; engine.unfinished() > 0; ++i) {
+    collect(engine, interrupted);
+    if (i % 5 == 2) engine.set_weights(image_, PauseGenerationMode::retract);
+  }
+  expect_same(interrupted, answers);
+}
+
+TEST_F(Engine, the_longest_answer_may_be_shorter_than_the_shortest) {
+  auto sampling = sampling_of(5);
+  sampling.min_response_tokens = 20;
+  for (const auto& [id, answer] : alone({request_of(1, 4, sampling)})) {
+    EXPECT_EQ(answer.response.size(), 5U);
+    EXPECT_EQ(answer.ending, Ending::truncated);
+  }
+}
+
+TEST_F(Engine, refuses_token_ids_beyond_the_vocabulary) {
+  auto engine = make_engine();
+  for (const base::TokenId bad : {-1, 70}) {
+    auto request = request_of(0, 1);
+    request.prompt.back() = bad;
+    EXPECT_THROW(engine.add(request), base::ContractViolation);
+    request = request_of(0, 1);
+    request.sampling.stop_token_ids.push_back(bad);
+    EXPECT_THROW(engine.add(request), base::ContractViolation);
+  }
 }
 
 TEST_F(Engine, says_how_much_room_a_prompt_leaves) {

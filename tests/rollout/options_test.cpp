@@ -25,15 +25,16 @@ RolloutOptions read(const std::vector<std::string>& arguments) {
 
 TEST(RolloutOptions, training_flags_reach_the_leases) {
   const auto config = small_config();
-  const auto sampling =
-      read({"--rollout-temperature", "0.7", "--rollout-top-p", "0.9", "--rollout-top-k", "12",
-            "--rollout-max-response-len", "30", "--rollout-max-context-len", "100",
-            "--rollout-stop-token-ids", "5,3", "--rollout-min-p", "0.25"})
-          .training_sampling(config);
+  const auto sampling = read({"--rollout-temperature", "0.7", "--rollout-top-p", "0.9",
+                              "--rollout-top-k", "12", "--rollout-max-response-len", "30",
+                              "--rollout-max-context-len", "100", "--rollout-stop-token-ids", "5,3",
+                              "--rollout-min-p", "0.25", "--rollout-min-response-len", "7"})
+                            .training_sampling(config);
   EXPECT_EQ(sampling.temperature, 0.7);
   EXPECT_EQ(sampling.top_p, 0.9);
   EXPECT_EQ(sampling.top_k, 12);
   EXPECT_EQ(sampling.min_p, 0.25);
+  EXPECT_EQ(sampling.min_response_tokens, 7);
   EXPECT_EQ(sampling.max_response_tokens, 30);
   EXPECT_EQ(sampling.max_context_tokens, 100);
   EXPECT_EQ(sampling.stop_token_ids, (std::vector<base::TokenId>{3, 5, 69}));
@@ -55,13 +56,15 @@ TEST(RolloutOptions, evaluation_flags_win_over_training_flags) {
       read({"--rollout-temperature", "0.7", "--rollout-min-p", "0.1"}).evaluation_sampling(config);
   EXPECT_EQ(same.temperature, 0.7);
   EXPECT_EQ(same.min_p, 0.1);
-  const auto other = read({"--eval-temperature", "0", "--eval-top-p", "0.5", "--eval-top-k", "3",
-                           "--eval-max-response-len", "8", "--eval-min-p", "0.5"})
-                         .evaluation_sampling(config);
+  const auto other =
+      read({"--eval-temperature", "0", "--eval-top-p", "0.5", "--eval-top-k", "3",
+            "--eval-max-response-len", "8", "--eval-min-p", "0.5", "--eval-min-response-len", "6"})
+          .evaluation_sampling(config);
   EXPECT_EQ(other.temperature, 0);
   EXPECT_EQ(other.top_p, 0.5);
   EXPECT_EQ(other.top_k, 3);
   EXPECT_EQ(other.min_p, 0.5);
+  EXPECT_EQ(other.min_response_tokens, 6);
   EXPECT_EQ(other.max_response_tokens, 8);
 }
 
@@ -96,6 +99,8 @@ TEST(RolloutOptions, nonsense_is_a_user_error_that_names_the_flag) {
       {"--eval-top-k", {"0", "-2", "1.5"}},
       {"--rollout-min-p", {"-0.1", "1.1", "nan"}},
       {"--eval-min-p", {"-0.1", "1.1", "nan"}},
+      {"--rollout-min-response-len", {"-1", "1.5", "nan"}},
+      {"--eval-min-response-len", {"-1", "1.5", "nan"}},
   };
   for (const auto& [flag, values] : wrong) {
     for (const auto& value : values) {
@@ -123,6 +128,21 @@ TEST(RolloutOptions, what_does_not_fit_the_model_is_a_user_error) {
   EXPECT_THROW(read({"--rollout-stop-token-ids", "70"}).validate(config), base::UserError);
   EXPECT_THROW(read({"--rollout-stop-token-ids", "-1"}).validate(config), base::UserError);
   EXPECT_NO_THROW(read({"--rollout-max-context-len", "128"}).validate(config));
+  EXPECT_NO_THROW(read({"--rollout-min-response-len", "127"}).validate(config));
+  EXPECT_THROW(read({"--rollout-min-response-len", "128"}).validate(config), base::UserError);
+  EXPECT_THROW(
+      read({"--eval-min-response-len", "9", "--eval-max-response-len", "8"}).validate(config),
+      base::UserError);
+}
+
+TEST(RolloutOptions, an_answer_that_can_only_be_stopped_has_no_shortest_length) {
+  auto config = small_config();
+  config.vocab_size = 3;
+  config.eos_token_ids = {0, 1};
+  auto options = read({"--rollout-stop-token-ids", "2"});
+  EXPECT_NO_THROW(options.validate(config));
+  options.min_response_len = 1;
+  EXPECT_THROW(options.validate(config), base::UserError);
 }
 
 }  // namespace

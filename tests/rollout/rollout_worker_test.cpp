@@ -325,6 +325,15 @@ TEST_F(Worker, a_prompt_that_does_not_fit_fails_and_is_counted) {
   EXPECT_EQ(worker().statistics().at("rollout/failed_samples"), 4);
 }
 
+TEST_F(Worker, stop_tokens_beyond_the_vocabulary_fail_the_prompt) {
+  publish(0);
+  auto lease = lease_of(0, 2, 0);
+  lease.sampling.stop_token_ids = {512};
+  head_.lend(lease);
+  run_to(1);
+  EXPECT_EQ(sample_of(0).status, sample::SampleStatus::failed);
+}
+
 TEST_F(Worker, drops_everything_when_the_run_is_over) {
   publish(0);
   head_.lend(lease_of(0, 2, 0));

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <numeric>
 #include <set>
 #include <vector>
 
@@ -45,7 +47,7 @@ sample::SamplingOptions options_of(double temperature, std::int64_t top_k = -1, 
 /// than ten times are one class. The bound is the 99.99 % point of a chi-square by Wilson and
 /// Hilferty.
 void expect_distribution(const std::vector<float>& logits, const sample::SamplingOptions& options,
-                         std::vector<double> p) {
+                         std::vector<double> p, const Shaping& shaping = {}) {
   constexpr int draws = 40000;
   double mass = 0;
   for (const double value : p) mass += value;
@@ -54,7 +56,8 @@ void expect_distribution(const std::vector<float>& logits, const sample::Samplin
   const base::RandomStream stream(9, base::StreamKind::sampling);
   std::vector<double> counts(vocab);
   for (int i = 0; i < draws; ++i) {
-    const auto drawn = sampler.draw(logits.data(), options, stream.uniform(7, std::uint32_t(i)));
+    const auto drawn =
+        sampler.draw(logits.data(), options, stream.uniform(7, std::uint32_t(i)), shaping);
     ASSERT_GE(drawn.token, 0);
     counts[static_cast<std::size_t>(drawn.token)] += 1;
   }
@@ -222,7 +225,70 @@ TEST(Sampler, log_prob_is_that_of_the_whole_softmax) {
   }
 }
 
-TEST(Sampler, temperature_zero_takes_the_first_of_the_likeliest) {
+Shaping forbid(const std::vector<base::TokenId>& tokens) { return {.forbidden = tokens}; }
+
+TEST(Sampler, what_is_forbidden_leaves_its_mass_to_the_others) {
+  auto logits = some_logits();
+  logits[33] = 30.0F;  // nearly all of the mass
+  const std::vector<base::TokenId> tokens = {33, 70};
+  auto p = softmax(logits, 1.0);
+  p[33] = p[70] = 0;
+  expect_distribution(logits, options_of(1.0), p, forbid(tokens));
+  expect_distribution(logits, options_of(1.0, 5), keep_likeliest(p, 5), forbid(tokens));
+}
+
+/// The log-prob of a token that was drawn from the unchanged logits, by token.
+std::map<base::TokenId, float> plain_log_probs(const std::vector<float>& logits,
+                                               const sample::SamplingOptions& options) {
+  Sampler sampler(vocab);
+  std::map<base::TokenId, float> result;
+  for (int i = 0; i < 4000; ++i) {
+    const auto drawn = sampler.draw(logits.data(), options, i / 4000.0);
+    result.emplace(drawn.token, drawn.log_prob);
+  }
+  return result;
+}
+
+TEST(Sampler, what_is_forbidden_does_not_change_a_bit_of_the_log_probs_of_the_others) {
+  const auto logits = some_logits();
+  const auto plain = plain_log_probs(logits, options_of(0.7));
+  // The likeliest, so that its mass goes elsewhere.
+  const auto likeliest = std::max_element(logits.begin(), logits.end()) - logits.begin();
+  const std::vector<base::TokenId> tokens = {static_cast<base::TokenId>(likeliest), 70};
+  Sampler sampler(vocab);
+  int compared = 0;
+  for (int i = 0; i < 200; ++i) {
+    const auto drawn = sampler.draw(logits.data(), options_of(0.7), i / 200.0, forbid(tokens));
+    const auto expected = plain.find(drawn.token);
+    if (expected == plain.end()) continue;
+    EXPECT_EQ(drawn.log_prob, expected->second);
+    ++compared;
+  }
+  EXPECT_GT(compared, 150);
+}
+
+TEST(Sampler, temperature_zero_takes_the_likeliest_of_what_is_allowed) {
+  auto logits = some_logits();
+  logits[20] = 50.0F;
+  logits[21] = 49.0F;
+  const std::vector<base::TokenId> tokens = {20};
+  Sampler sampler(vocab);
+  const auto drawn = sampler.draw(logits.data(), options_of(0.0), 0.5, forbid(tokens));
+  EXPECT_EQ(drawn.token, 21);
+  EXPECT_NEAR(static_cast<double>(drawn.log_prob), std::log(softmax(logits, 1.0)[21]), 1e-5);
+}
+
+TEST(Sampler, nothing_is_drawn_if_everything_is_forbidden) {
+  const auto logits = some_logits();
+  std::vector<base::TokenId> tokens(vocab);
+  std::iota(tokens.begin(), tokens.end(), 0);
+  Sampler sampler(vocab);
+  for (const double temperature : {1.0, 0.0, 0.3}) {
+    EXPECT_EQ(sampler.draw(logits.data(), options_of(temperature), 0.5, forbid(tokens)).token, -1);
+  }
+}
+
+TEST(Sampler, temperature_zero_takes_the_first_takes_the_first_of_the_likeliest) {
   auto logits = some_logits();
   logits[20] = logits[90] = 50.0F;
   logits[21] = 49.0F;

@@ -93,6 +93,7 @@ inline Lease make_lease(std::int64_t id = 5) {
   lease.deadline_s = 30;
   lease.sampling.min_p = 0.125;
   lease.sampling.stop_token_ids = {0, 2};
+  lease.sampling.min_response_tokens = 2;
   lease.sampling.max_response_tokens = 16;
   lease.owner = 1;
   lease.history = {LeaseId(1), LeaseId(4)};

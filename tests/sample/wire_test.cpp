@@ -94,6 +94,7 @@ TEST(Wire, sampling_options_that_make_no_sense_are_malformed) {
   }
   refused([](SamplingOptions& o) { o.top_p = 0; });
   refused([](SamplingOptions& o) { o.min_p = 1.5; });
+  refused([](SamplingOptions& o) { o.min_response_tokens = -1; });
   refused([](SamplingOptions& o) { o.max_response_tokens = -1; });
   refused([](SamplingOptions& o) { o.stop_token_ids = {3, -1}; });
 }

@@ -89,8 +89,8 @@ class DecodeEngine {
   /// Most tokens that an answer to a prompt of this length may have; 0: there is no room for one.
   [[nodiscard]] std::int64_t response_room(std::int64_t prompt_tokens,
                                            const sample::SamplingOptions& sampling) const;
-  /// Queues a request, whose response_room() is at least 1. Works on requests in the order in which
-  /// they came.
+  /// Queues a request, whose response_room() is at least 1 and whose token ids are all in the
+  /// vocabulary. Works on requests in the order in which they came.
   void add(GenerateRequest request);
   /// Does one step; there are weights. Returns the sequences that ended.
   [[nodiscard]] std::vector<Generated> step();

@@ -28,6 +28,7 @@ struct RolloutOptions {
   std::optional<std::int64_t> max_context_len;   ///< unset: what the model can
   std::optional<std::int64_t> max_prompt_len;    ///< unset: context − 1
   std::optional<std::int64_t> max_response_len;  ///< unset: context − 1
+  std::int64_t min_response_len = 0;             ///< so many tokens come before a stop token can
   std::vector<std::int64_t> stop_token_ids;      ///< besides the model's end tokens
 
   std::optional<double> eval_temperature;  ///< 0: the likeliest token; unset: as in training
@@ -35,6 +36,7 @@ struct RolloutOptions {
   std::optional<std::int64_t> eval_top_k;
   std::optional<double> eval_min_p;
   std::optional<std::int64_t> eval_max_response_len;
+  std::optional<std::int64_t> eval_min_response_len;
 
   std::optional<std::int64_t> seed;       ///< of sampling; unset: the run's
   std::int64_t concurrency = 512;         ///< sequences in flight on one engine
@@ -57,9 +59,10 @@ struct RolloutOptions {
 
 /// --rollout-temperature, --rollout-top-p, --rollout-top-k, --rollout-min-p,
 /// --rollout-max-context-len, --rollout-max-prompt-len, --rollout-max-response-len,
-/// --rollout-stop-token-ids, --eval-temperature, --eval-top-p, --eval-top-k, --eval-min-p,
-/// --eval-max-response-len, --rollout-seed, --sglang-server-concurrency,
-/// --sglang-chunked-prefill-size, --kv-cache-bytes, --pause-generation-mode.
+/// --rollout-min-response-len, --rollout-stop-token-ids, --eval-temperature, --eval-top-p,
+/// --eval-top-k, --eval-min-p, --eval-max-response-len, --eval-min-response-len, --rollout-seed,
+/// --sglang-server-concurrency, --sglang-chunked-prefill-size, --kv-cache-bytes,
+/// --pause-generation-mode.
 void declare_options(base::OptionTable& table, RolloutOptions& options);
 
 }  // namespace physarum::rollout

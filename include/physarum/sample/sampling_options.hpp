@@ -13,6 +13,7 @@ struct SamplingOptions {
   std::int64_t top_k = -1;               ///< -1: off
   double top_p = 1.0;                    ///< in (0, 1]; 1: off
   double min_p = 0.0;                    ///< in [0, 1]; share of the likeliest's; 0: off
+  std::int64_t min_response_tokens = 0;  ///< so many come before a stop token can
   std::int64_t max_response_tokens = 0;  ///< new tokens of one answer
   std::int64_t max_context_tokens = 0;   ///< prompt and response together
   std::vector<TokenId> stop_token_ids;   ///< an answer ends after (and with) one of them
