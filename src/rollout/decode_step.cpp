@@ -118,6 +118,7 @@ void DecodeEngine::Impl::draw_next(AnswerGroup& group, Answer& answer, const flo
       logits, sampling, stream_.uniform(static_cast<std::uint64_t>(result.id.value()), position),
       shaping_of(group, answer));
   if (drawn.token < 0) return end(group, answer, Ending::failed);
+  if (answer.seen) answer.seen->push(drawn.token);
   result.response.push_back(drawn.token);
   result.log_probs.push_back(drawn.log_prob);
   if (result.versions.empty() || result.versions.back().version != version()) {
@@ -138,6 +139,7 @@ Shaping DecodeEngine::Impl::shaping_of(const AnswerGroup& group, const Answer& a
   const bool too_short = std::ssize(answer.result.response) < sampling.min_response_tokens;
   Shaping shaping;
   if (too_short) shaping.forbidden = sampling.stop_token_ids;
+  if (answer.seen) shaping.seen = &*answer.seen;
   return shaping;
 }
 

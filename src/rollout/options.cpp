@@ -10,6 +10,10 @@ namespace physarum::rollout {
 namespace {
 constexpr std::int64_t many = std::numeric_limits<std::int32_t>::max();
 constexpr double least_temperature = 1e-6;
+// With a wider range, fp32 logits could overflow.
+constexpr base::Range<double> repetition_range = {0.01, 100};
+// The range of vLLM and SGLang.
+constexpr base::Range<double> penalty_range = {-2, 2};
 
 void require(bool condition, const char* wrong, const char* flag, const char* mend) {
   if (!condition) throw base::UserError(wrong, flag, mend);
@@ -29,6 +33,11 @@ void require_top(double top_p, std::int64_t top_k, const char* p_flag, const cha
 
 void require_min_p(double min_p, const char* flag) {
   require(min_p >= 0 && min_p <= 1, "min-p is not in [0, 1]", flag, "give 0 to switch it off");
+}
+
+void require_penalty(double penalty, base::Range<double> range, const char* flag,
+                     const char* mend) {
+  require(penalty >= range.low && penalty <= range.high, "the penalty is out of range", flag, mend);
 }
 
 /// A shortest answer must fit where the longest does, and something must be left to draw before it.
@@ -60,6 +69,12 @@ void RolloutOptions::validate() const {
   }
   require_min_p(min_p, "--rollout-min-p");
   require_min_p(eval_min_p.value_or(min_p), "--eval-min-p");
+  require_penalty(repetition_penalty, repetition_range, "--rollout-repetition-penalty",
+                  "give a value from 0.01 to 100; 1 switches it off");
+  require_penalty(presence_penalty, penalty_range, "--rollout-presence-penalty",
+                  "give a value from -2 to 2; 0 switches it off");
+  require_penalty(frequency_penalty, penalty_range, "--rollout-frequency-penalty",
+                  "give a value from -2 to 2; 0 switches it off");
   require(!max_context_len || *max_context_len >= 2, "a context below two tokens",
           "--rollout-max-context-len", "give at least 2: one for the prompt, one for the answer");
   require_tokens(max_prompt_len, "--rollout-max-prompt-len");
@@ -110,6 +125,9 @@ sample::SamplingOptions RolloutOptions::training_sampling(const model::ModelConf
   sampling.top_k = top_k;
   sampling.top_p = top_p;
   sampling.min_p = min_p;
+  sampling.repetition_penalty = repetition_penalty;
+  sampling.presence_penalty = presence_penalty;
+  sampling.frequency_penalty = frequency_penalty;
   sampling.max_context_tokens = context_tokens(model);
   sampling.min_response_tokens = min_response_len;
   sampling.max_response_tokens = max_response_len.value_or(context_tokens(model) - 1);
@@ -142,6 +160,14 @@ void declare_options(base::OptionTable& table, RolloutOptions& o) {
   table.add("rollout-min-p", o.min_p,
             "draw from tokens with at least this share of the likeliest's probability; 0: all",
             {0, 1});
+  table.add(
+      "rollout-repetition-penalty", o.repetition_penalty,
+      "divides positive and multiplies negative logits of tokens of prompt and answer; 1: off",
+      repetition_range);
+  table.add("rollout-presence-penalty", o.presence_penalty,
+            "subtracted from the logits of tokens that the answer has; 0: off", penalty_range);
+  table.add("rollout-frequency-penalty", o.frequency_penalty,
+            "the same, times how often the answer has them; 0: off", penalty_range);
   table.add("rollout-max-context-len", o.max_context_len,
             "most tokens of prompt and answer; unset: the model's", {2, many});
   table.add("rollout-max-prompt-len", o.max_prompt_len,

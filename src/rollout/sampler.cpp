@@ -38,7 +38,7 @@ DrawnToken Sampler::draw(const float* logits, const sample::SamplingOptions& opt
   auto drawn_from = sums;
   const float* choice = logits;
   if (!shaping.changes_nothing()) {
-    choice = shaped(logits, shaping);
+    choice = shaped(logits, options, shaping);
     drawn_from = sum_up(choice);
     if (!can_be_drawn_from(drawn_from)) return {};
   }
@@ -52,8 +52,10 @@ DrawnToken Sampler::draw(const float* logits, const sample::SamplingOptions& opt
   return drawn;
 }
 
-const float* Sampler::shaped(const float* logits, const Shaping& shaping) {
+const float* Sampler::shaped(const float* logits, const sample::SamplingOptions& options,
+                             const Shaping& shaping) {
   shaped_.assign(logits, logits + vocab_size_);
+  if (shaping.seen != nullptr) penalise(*shaping.seen, options, shaped_.data());
   for (const auto token : shaping.forbidden) {
     shaped_[static_cast<std::size_t>(token)] = -std::numeric_limits<float>::infinity();
   }

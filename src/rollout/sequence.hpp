@@ -2,11 +2,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "physarum/base/deadline.hpp"
 
 #include "physarum/rollout/decode_engine.hpp"
+
+#include "seen_tokens.hpp"
 
 namespace physarum::rollout {
 
@@ -22,9 +25,10 @@ struct Answer {
   std::int64_t most_tokens = 0;  ///< of the response
   /// Blocks of the prompt that are full belong to the prompt; the others are this answer's own.
   std::vector<float*> blocks;
-  std::int64_t reserved = 0;  ///< own blocks
-  std::int64_t cached = 0;    ///< positions whose keys and values are valid
-  bool joined = false;        ///< has the prompt's keys and values
+  std::int64_t reserved = 0;       ///< own blocks
+  std::int64_t cached = 0;         ///< positions whose keys and values are valid
+  bool joined = false;             ///< has the prompt's keys and values
+  std::optional<SeenTokens> seen;  ///< with penalties
 };
 
 /// A request: a prompt and its answers.

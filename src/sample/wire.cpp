@@ -15,6 +15,9 @@ void write(ByteWriter& out, const SamplingOptions& options) {
   out.put(options.top_k);
   out.put(options.top_p);
   out.put(options.min_p);
+  out.put(options.repetition_penalty);
+  out.put(options.presence_penalty);
+  out.put(options.frequency_penalty);
   out.put(options.min_response_tokens);
   out.put(options.max_response_tokens);
   out.put(options.max_context_tokens);
@@ -27,6 +30,9 @@ SamplingOptions read_sampling_options(ByteReader& in) {
   options.top_k = in.get<std::int64_t>();
   options.top_p = in.get<double>();
   options.min_p = in.get<double>();
+  options.repetition_penalty = in.get<double>();
+  options.presence_penalty = in.get<double>();
+  options.frequency_penalty = in.get<double>();
   options.min_response_tokens = in.get<std::int64_t>();
   options.max_response_tokens = in.get<std::int64_t>();
   options.max_context_tokens = in.get<std::int64_t>();
@@ -35,6 +41,10 @@ SamplingOptions read_sampling_options(ByteReader& in) {
           "the temperature is negative");
   require(options.top_p > 0 && options.top_p <= 1, "top-p is not in (0, 1]");
   require(options.min_p >= 0 && options.min_p <= 1, "min-p is not in [0, 1]");
+  require(std::isfinite(options.repetition_penalty) && options.repetition_penalty > 0,
+          "the repetition penalty is not above 0");
+  require(std::isfinite(options.presence_penalty) && std::isfinite(options.frequency_penalty),
+          "a penalty is not finite");
   require(options.min_response_tokens >= 0 && options.max_response_tokens >= 0 &&
               options.max_context_tokens >= 0,
           "a length limit is negative");

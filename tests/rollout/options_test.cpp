@@ -25,15 +25,36 @@ RolloutOptions read(const std::vector<std::string>& arguments) {
 
 TEST(RolloutOptions, training_flags_reach_the_leases) {
   const auto config = small_config();
-  const auto sampling = read({"--rollout-temperature", "0.7", "--rollout-top-p", "0.9",
-                              "--rollout-top-k", "12", "--rollout-max-response-len", "30",
-                              "--rollout-max-context-len", "100", "--rollout-stop-token-ids", "5,3",
-                              "--rollout-min-p", "0.25", "--rollout-min-response-len", "7"})
+  const auto sampling = read({"--rollout-temperature",
+                              "0.7",
+                              "--rollout-top-p",
+                              "0.9",
+                              "--rollout-top-k",
+                              "12",
+                              "--rollout-max-response-len",
+                              "30",
+                              "--rollout-max-context-len",
+                              "100",
+                              "--rollout-stop-token-ids",
+                              "5,3",
+                              "--rollout-min-p",
+                              "0.25",
+                              "--rollout-min-response-len",
+                              "7",
+                              "--rollout-repetition-penalty",
+                              "1.1",
+                              "--rollout-presence-penalty",
+                              "-0.5",
+                              "--rollout-frequency-penalty",
+                              "0.25"})
                             .training_sampling(config);
   EXPECT_EQ(sampling.temperature, 0.7);
   EXPECT_EQ(sampling.top_p, 0.9);
   EXPECT_EQ(sampling.top_k, 12);
   EXPECT_EQ(sampling.min_p, 0.25);
+  EXPECT_EQ(sampling.repetition_penalty, 1.1);
+  EXPECT_EQ(sampling.presence_penalty, -0.5);
+  EXPECT_EQ(sampling.frequency_penalty, 0.25);
   EXPECT_EQ(sampling.min_response_tokens, 7);
   EXPECT_EQ(sampling.max_response_tokens, 30);
   EXPECT_EQ(sampling.max_context_tokens, 100);
@@ -99,6 +120,9 @@ TEST(RolloutOptions, nonsense_is_a_user_error_that_names_the_flag) {
       {"--eval-top-k", {"0", "-2", "1.5"}},
       {"--rollout-min-p", {"-0.1", "1.1", "nan"}},
       {"--eval-min-p", {"-0.1", "1.1", "nan"}},
+      {"--rollout-repetition-penalty", {"0", "-1", "nan", "inf", "1e-300"}},
+      {"--rollout-presence-penalty", {"-2.5", "3", "nan", "inf"}},
+      {"--rollout-frequency-penalty", {"-2.5", "3", "nan", "-inf"}},
       {"--rollout-min-response-len", {"-1", "1.5", "nan"}},
       {"--eval-min-response-len", {"-1", "1.5", "nan"}},
   };
@@ -112,8 +136,10 @@ TEST(RolloutOptions, nonsense_is_a_user_error_that_names_the_flag) {
 TEST(RolloutOptions, a_struct_that_no_flag_has_checked_is_checked_too) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   for (double RolloutOptions::*field :
-       {&RolloutOptions::temperature, &RolloutOptions::top_p, &RolloutOptions::min_p}) {
-    for (const double value : {nan, -1.0, std::numeric_limits<double>::infinity()}) {
+       {&RolloutOptions::temperature, &RolloutOptions::top_p, &RolloutOptions::min_p,
+        &RolloutOptions::repetition_penalty, &RolloutOptions::presence_penalty,
+        &RolloutOptions::frequency_penalty}) {
+    for (const double value : {nan, -3.0, std::numeric_limits<double>::infinity()}) {
       RolloutOptions options;
       options.*field = value;
       EXPECT_THROW(options.validate(), base::UserError);

@@ -267,6 +267,49 @@ TEST(Sampler, what_is_forbidden_does_not_change_a_bit_of_the_log_probs_of_the_ot
   EXPECT_GT(compared, 150);
 }
 
+TEST(Sampler, draws_from_the_penalised_softmax_and_records_the_other) {
+  auto logits = some_logits();
+  logits[12] = 8.0F;
+  auto options = options_of(0.9);
+  options.repetition_penalty = 1.5;
+  options.presence_penalty = 0.5;
+  options.frequency_penalty = 0.25;
+  const std::vector<base::TokenId> prompt = {12, 40};
+  SeenTokens seen(prompt);
+  for (const base::TokenId token : {40, 50, 50, 50}) seen.push(token);
+  auto penalised = logits;
+  penalise(seen, options, penalised.data());
+  const Shaping shaping = {.forbidden = {}, .seen = &seen};
+  expect_distribution(logits, options, softmax(penalised, 0.9), shaping);
+  const auto plain = plain_log_probs(logits, options_of(0.9));
+  Sampler sampler(vocab);
+  int compared = 0;
+  for (int i = 0; i < 200; ++i) {
+    const auto drawn = sampler.draw(logits.data(), options, i / 200.0, shaping);
+    const auto expected = plain.find(drawn.token);
+    if (expected == plain.end()) continue;
+    EXPECT_EQ(drawn.log_prob, expected->second);
+    ++compared;
+  }
+  EXPECT_GT(compared, 150);
+}
+
+TEST(Sampler, a_penalty_that_takes_all_mass_from_the_likeliest_leaves_exact_shares) {
+  // In fp32, exponentials below the old maximum would all be 0.
+  std::vector<float> logits(vocab, -10.0F);
+  logits[0] = 200.0F;
+  logits[1] = 1.0F;
+  logits[2] = 0.0F;
+  auto options = options_of(1.0);
+  options.repetition_penalty = 100;
+  SeenTokens seen({});
+  seen.push(0);
+  std::vector<float> penalised = logits;
+  penalise(seen, options, penalised.data());
+  ASSERT_EQ(penalised[0], 2.0F);
+  expect_distribution(logits, options, softmax(penalised, 1.0), {.forbidden = {}, .seen = &seen});
+}
+
 TEST(Sampler, temperature_zero_takes_the_likeliest_of_what_is_allowed) {
   auto logits = some_logits();
   logits[20] = 50.0F;
@@ -275,6 +318,11 @@ TEST(Sampler, temperature_zero_takes_the_likeliest_of_what_is_allowed) {
   Sampler sampler(vocab);
   const auto drawn = sampler.draw(logits.data(), options_of(0.0), 0.5, forbid(tokens));
   EXPECT_EQ(drawn.token, 21);
+  auto options = options_of(0.0);
+  options.presence_penalty = 1.5;
+  SeenTokens seen({});
+  seen.push(20);
+  EXPECT_EQ(sampler.draw(logits.data(), options, 0.5, {.forbidden = {}, .seen = &seen}).token, 21);
   EXPECT_NEAR(static_cast<double>(drawn.log_prob), std::log(softmax(logits, 1.0)[21]), 1e-5);
 }
 

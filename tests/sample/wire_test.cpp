@@ -92,6 +92,12 @@ TEST(Wire, sampling_options_that_make_no_sense_are_malformed) {
     refused([&](SamplingOptions& o) { o.top_p = bad; });
     refused([&](SamplingOptions& o) { o.min_p = bad; });
   }
+  for (const double bad : {nan, std::numeric_limits<double>::infinity()}) {
+    refused([&](SamplingOptions& o) { o.repetition_penalty = bad; });
+    refused([&](SamplingOptions& o) { o.presence_penalty = bad; });
+    refused([&](SamplingOptions& o) { o.frequency_penalty = bad; });
+  }
+  refused([](SamplingOptions& o) { o.repetition_penalty = 0; });
   refused([](SamplingOptions& o) { o.top_p = 0; });
   refused([](SamplingOptions& o) { o.min_p = 1.5; });
   refused([](SamplingOptions& o) { o.min_response_tokens = -1; });

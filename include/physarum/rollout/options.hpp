@@ -25,6 +25,9 @@ struct RolloutOptions {
   double top_p = 1.0;
   std::int64_t top_k = -1;
   double min_p = 0.0;
+  double repetition_penalty = 1.0;  ///< penalties hold for evaluation too
+  double presence_penalty = 0.0;
+  double frequency_penalty = 0.0;
   std::optional<std::int64_t> max_context_len;   ///< unset: what the model can
   std::optional<std::int64_t> max_prompt_len;    ///< unset: context − 1
   std::optional<std::int64_t> max_response_len;  ///< unset: context − 1
@@ -58,6 +61,7 @@ struct RolloutOptions {
 };
 
 /// --rollout-temperature, --rollout-top-p, --rollout-top-k, --rollout-min-p,
+/// --rollout-repetition-penalty, --rollout-presence-penalty, --rollout-frequency-penalty,
 /// --rollout-max-context-len, --rollout-max-prompt-len, --rollout-max-response-len,
 /// --rollout-min-response-len, --rollout-stop-token-ids, --eval-temperature, --eval-top-p,
 /// --eval-top-k, --eval-min-p, --eval-max-response-len, --eval-min-response-len, --rollout-seed,
