@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "physarum/base/contracts.hpp"
 #include "physarum/base/deadline.hpp"
@@ -18,10 +19,11 @@ bool all_below(const std::vector<base::TokenId>& tokens, std::int64_t vocab_size
 }  // namespace
 
 DecodeEngine::Impl::Impl(const model::ModelConfig& config, const EngineLimits& limits,
-                         std::uint64_t seed)
+                         std::uint64_t seed, std::optional<text::Tokenizer> tokenizer)
     : config_(config),
       limits_(limits),
       stream_(seed, base::StreamKind::sampling),
+      tokenizer_(std::move(tokenizer)),
       weights_(config),
       decoder_(config, limits.context_tokens),
       pool_(decoder_.cache_shape().block_floats(), limits.kv_cache_bytes),
@@ -69,6 +71,8 @@ void DecodeEngine::Impl::add(GenerateRequest request) {
   base::expects(all_below(request.prompt, config_.vocab_size) &&
                     all_below(request.sampling.stop_token_ids, config_.vocab_size),
                 "token ids beyond the vocabulary");
+  base::expects(request.sampling.stop_strings.empty() || tokenizer_.has_value(),
+                "stop strings without a tokenizer");
   base::expects(request.n_samples >= 1 && request.first_sample.valid(), "a request for no answers");
   unfinished_ += request.n_samples;
   groups_.push_back(make_group(std::move(request), room));
@@ -79,8 +83,8 @@ std::int64_t DecodeEngine::Impl::free_sequences() const {
 }
 
 DecodeEngine::DecodeEngine(const model::ModelConfig& config, const EngineLimits& limits,
-                           std::uint64_t seed)
-    : impl_(std::make_unique<Impl>(config, limits, seed)) {}
+                           std::uint64_t seed, std::optional<text::Tokenizer> tokenizer)
+    : impl_(std::make_unique<Impl>(config, limits, seed, std::move(tokenizer))) {}
 DecodeEngine::~DecodeEngine() = default;
 DecodeEngine::DecodeEngine(DecodeEngine&&) noexcept = default;
 DecodeEngine& DecodeEngine::operator=(DecodeEngine&&) noexcept = default;

@@ -12,6 +12,7 @@ namespace {
 sample::SampleStatus status_of(Ending ending) {
   switch (ending) {
     case Ending::stopped:
+    case Ending::matched:
       return sample::SampleStatus::completed;
     case Ending::truncated:
       return sample::SampleStatus::truncated;
@@ -23,7 +24,7 @@ sample::SampleStatus status_of(Ending ending) {
   return sample::SampleStatus::failed;
 }
 
-/// What the verifier sees: the stop token is not part of the answer.
+/// What the verifier sees: the stop token is not part of the answer; a stop string is.
 std::span<const base::TokenId> text_tokens(const Generated& answer) {
   const std::span<const base::TokenId> all(answer.response);
   return answer.ending == Ending::stopped ? all.first(all.size() - 1) : all;

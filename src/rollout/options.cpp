@@ -5,6 +5,8 @@
 #include <limits>
 #include <string>
 
+#include "physarum/text/utf8.hpp"
+
 namespace physarum::rollout {
 
 namespace {
@@ -51,6 +53,24 @@ void require_shortest(const sample::SamplingOptions& sampling, const model::Mode
       "every token is a stop token, so no answer can be longer than none", flag, "give 0");
 }
 
+void require_stop_strings(const std::vector<std::string>& strings) {
+  const char* flag = "--rollout-stop";
+  // A long text must not become a long message.
+  if (strings.size() > sample::most_stop_strings) {
+    throw base::UserError(std::to_string(strings.size()) + " stop strings", flag,
+                          "give at most " + std::to_string(sample::most_stop_strings));
+  }
+  for (const auto& string : strings) {
+    require(!string.empty(), "an empty stop string", flag, "leave it out");
+    if (string.size() > sample::most_stop_string_bytes) {
+      throw base::UserError("a stop string of " + std::to_string(string.size()) + " bytes", flag,
+                            "give at most " + std::to_string(sample::most_stop_string_bytes));
+    }
+    require(!text::find_invalid_utf8(string), "a stop string that is not UTF-8", flag,
+            "answers are UTF-8; write it so");
+  }
+}
+
 void require_tokens(const std::optional<std::int64_t>& tokens, const char* flag) {
   require(!tokens || *tokens >= 1, "a limit below one token", flag, "give at least 1");
 }
@@ -77,6 +97,7 @@ void RolloutOptions::validate() const {
                   "give a value from -2 to 2; 0 switches it off");
   require(!max_context_len || *max_context_len >= 2, "a context below two tokens",
           "--rollout-max-context-len", "give at least 2: one for the prompt, one for the answer");
+  require_stop_strings(stop);
   require_tokens(max_prompt_len, "--rollout-max-prompt-len");
   require_tokens(max_response_len, "--rollout-max-response-len");
   require_tokens(eval_max_response_len, "--eval-max-response-len");
@@ -138,6 +159,7 @@ sample::SamplingOptions RolloutOptions::training_sampling(const model::ModelConf
   std::sort(sampling.stop_token_ids.begin(), sampling.stop_token_ids.end());
   const auto end = std::unique(sampling.stop_token_ids.begin(), sampling.stop_token_ids.end());
   sampling.stop_token_ids.erase(end, sampling.stop_token_ids.end());
+  sampling.stop_strings = stop;
   return sampling;
 }
 
@@ -178,6 +200,8 @@ void declare_options(base::OptionTable& table, RolloutOptions& o) {
             "no stop token is drawn before an answer has so many tokens", {0, many});
   table.add_list("rollout-stop-token-ids", o.stop_token_ids,
                  "tokens that end an answer, besides the model's end tokens");
+  table.add_texts("rollout-stop", o.stop,
+                  "texts that end an answer, across tokens too; one, or several as an array");
   table.add("rollout-seed", o.seed, "of sampling; unset: --seed",
             {0, std::numeric_limits<std::int64_t>::max()});
   table.add("sglang-server-concurrency", o.concurrency, "sequences in flight on one engine",

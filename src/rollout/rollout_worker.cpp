@@ -32,7 +32,7 @@ RolloutWorker::Impl::Impl(const RolloutPartners& partners, const RolloutOptions&
       tokenizer_(partners.tokenizer),
       prompts_(partners.prompts),
       engine_(partners.model, limits_of(options_, partners.model),
-              static_cast<std::uint64_t>(options_.seed.value_or(partners.seed))),
+              static_cast<std::uint64_t>(options_.seed.value_or(partners.seed)), tokenizer_),
       follower_(partners.puller, partners.catalogue) {}
 
 bool RolloutWorker::Impl::advance() {

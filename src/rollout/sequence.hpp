@@ -10,6 +10,7 @@
 #include "physarum/rollout/decode_engine.hpp"
 
 #include "seen_tokens.hpp"
+#include "stop_strings.hpp"
 
 namespace physarum::rollout {
 
@@ -29,11 +30,13 @@ struct Answer {
   std::int64_t cached = 0;         ///< positions whose keys and values are valid
   bool joined = false;             ///< has the prompt's keys and values
   std::optional<SeenTokens> seen;  ///< with penalties
+  StopStrings::Progress stop_progress;
 };
 
 /// A request: a prompt and its answers.
 struct AnswerGroup {
   GenerateRequest request;
+  std::optional<StopStrings> stops;  ///< if there are any
   std::vector<Answer> answers;
   bool started = false;  ///< has room for the prompt and at least one answer
   base::Stopwatch age;   ///< since then

@@ -22,7 +22,23 @@ void write(ByteWriter& out, const SamplingOptions& options) {
   out.put(options.max_response_tokens);
   out.put(options.max_context_tokens);
   out.put_vector(options.stop_token_ids);
+  out.put<std::uint64_t>(options.stop_strings.size());
+  for (const auto& string : options.stop_strings) out.put_string(string);
 }
+
+namespace {
+std::vector<std::string> read_stop_strings(ByteReader& in) {
+  const auto count = read_count(in, sizeof(std::uint64_t));
+  require(count <= most_stop_strings, "there are too many stop strings");
+  std::vector<std::string> strings;
+  for (std::size_t i = 0; i < count; ++i) {
+    strings.push_back(in.get_string());
+    require(!strings.back().empty() && strings.back().size() <= most_stop_string_bytes,
+            "a stop string is empty or too long");
+  }
+  return strings;
+}
+}  // namespace
 
 SamplingOptions read_sampling_options(ByteReader& in) {
   SamplingOptions options;
@@ -37,6 +53,7 @@ SamplingOptions read_sampling_options(ByteReader& in) {
   options.max_response_tokens = in.get<std::int64_t>();
   options.max_context_tokens = in.get<std::int64_t>();
   options.stop_token_ids = in.get_vector<TokenId>();
+  options.stop_strings = read_stop_strings(in);
   require(std::isfinite(options.temperature) && options.temperature >= 0,
           "the temperature is negative");
   require(options.top_p > 0 && options.top_p <= 1, "top-p is not in (0, 1]");

@@ -24,6 +24,8 @@ refused 3 "\-\-rollout-min-p: value 1.5 is out of range; give a value from 0 to 
 refused 3 "\-\-rollout-repetition-penalty: value 0 is out of range" -- "${tiny[@]}" --rollout-repetition-penalty 0
 refused 3 "\-\-rollout-presence-penalty: value nan is out of range" -- "${tiny[@]}" --rollout-presence-penalty nan
 refused 3 "\-\-rollout-min-response-len: the shortest answer is longer than the longest" -- "${tiny[@]}" --rollout-min-response-len 5
+refused 3 "\-\-rollout-stop: a stop string of 10240 bytes; give at most 1000" -- "${tiny[@]}" --rollout-stop "$(printf 'x%.0s' $(seq 10240))"
+refused 3 "\-\-rollout-stop: what begins with \[ is not an array of quoted texts" -- "${tiny[@]}" --rollout-stop '[END]'
 refused 3 "\-\-rollout-stop-token-ids: a stop token beyond the model's vocabulary" -- "${tiny[@]}" --rollout-stop-token-ids 3,512
 
 PHYSARUM_CPU=abacus refused 3 "PHYSARUM_CPU: no kernels for 'abacus' here" -- "${tiny[@]}"

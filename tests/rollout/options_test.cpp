@@ -61,6 +61,22 @@ TEST(RolloutOptions, training_flags_reach_the_leases) {
   EXPECT_EQ(sampling.stop_token_ids, (std::vector<base::TokenId>{3, 5, 69}));
 }
 
+TEST(RolloutOptions, stop_strings_reach_the_leases_of_both_kinds) {
+  const auto config = small_config();
+  const auto options = read({"--rollout-stop", R"(["\n\n", "a, b"])"});
+  const std::vector<std::string> expected = {"\n\n", "a, b"};
+  EXPECT_EQ(options.training_sampling(config).stop_strings, expected);
+  EXPECT_EQ(options.evaluation_sampling(config).stop_strings, expected);
+  EXPECT_EQ(read({"--rollout-stop", "a, b"}).stop, std::vector<std::string>{"a, b"});
+}
+
+TEST(RolloutOptions, stop_strings_are_bounded) {
+  EXPECT_EQ(read({"--rollout-stop", std::string(1000, 'x')}).stop.size(), 1U);
+  std::string many = "['0'";
+  for (int i = 1; i < 16; ++i) many += ",'" + std::to_string(i) + "'";
+  EXPECT_EQ(read({"--rollout-stop", many + "]"}).stop.size(), 16U);
+}
+
 TEST(RolloutOptions, limits_default_to_what_the_model_can) {
   const auto config = small_config();
   const auto options = read({});
@@ -123,12 +139,17 @@ TEST(RolloutOptions, nonsense_is_a_user_error_that_names_the_flag) {
       {"--rollout-repetition-penalty", {"0", "-1", "nan", "inf", "1e-300"}},
       {"--rollout-presence-penalty", {"-2.5", "3", "nan", "inf"}},
       {"--rollout-frequency-penalty", {"-2.5", "3", "nan", "-inf"}},
+      {"--rollout-stop",
+       {std::string(1001, 'x'), std::string(10240, 'x'), R"([""])", "\xff", "[END]",
+        "[1,2,3,4,5,6,7,8]",
+        "['1','2','3','4','5','6','7','8','9','10','11','12','13','14','15','16','17']"}},
       {"--rollout-min-response-len", {"-1", "1.5", "nan"}},
       {"--eval-min-response-len", {"-1", "1.5", "nan"}},
   };
   for (const auto& [flag, values] : wrong) {
     for (const auto& value : values) {
       EXPECT_TRUE(refusal(flag, value).starts_with(flag + ": ")) << refusal(flag, value);
+      EXPECT_LT(refusal(flag, value).size(), 200U);
     }
   }
 }

@@ -325,6 +325,48 @@ TEST_F(Worker, a_prompt_that_does_not_fit_fails_and_is_counted) {
   EXPECT_EQ(worker().statistics().at("rollout/failed_samples"), 4);
 }
 
+TEST_F(Worker, a_stop_string_and_its_last_token_stay_in_the_sample) {
+  publish(0);
+  auto lease = lease_of(0, 8, 0);
+  lease.sampling.stop_token_ids.clear();
+  head_.lend(lease);
+  run_to(1);
+  // The first byte of a token of several, after the byte before it: the string ends inside.
+  std::string string;
+  std::size_t index = 0;
+  for (; index < 8 && string.empty(); ++index) {
+    const auto& tokens = sample_of(0, index).tokens;
+    const auto first = static_cast<std::size_t>(sample_of(0, index).prompt_tokens) + 2;
+    for (std::size_t i = first; i < tokens.size() && string.empty(); ++i) {
+      const auto before = tokenizer_.token_bytes(tokens[i - 1]);
+      const auto last = tokenizer_.token_bytes(tokens[i]);
+      if (before.empty() || last.size() < 2 || (before.back() & 0x80) || (last[0] & 0x80)) continue;
+      string = {before.back(), last.front()};
+    }
+  }
+  ASSERT_FALSE(string.empty());
+  lease.id = base::LeaseId(2000);
+  lease.group = base::GroupId(1);
+  lease.sampling.stop_strings = {string};
+  head_.lend(lease);
+  run_to(2);
+  const auto& whole = sample_of(0, index - 1);
+  const auto& sample = sample_of(1, index - 1);
+  EXPECT_EQ(sample.status, sample::SampleStatus::completed);
+  EXPECT_LE(sample.tokens.size(), whole.tokens.size());
+  EXPECT_TRUE(std::equal(sample.tokens.begin(), sample.tokens.end(), whole.tokens.begin()));
+  EXPECT_NE(sample.response.find(string), std::string::npos);
+  EXPECT_EQ(sample.response,
+            tokenizer_.decode(
+                std::span(sample.tokens).subspan(static_cast<std::size_t>(sample.prompt_tokens))));
+  const auto without_last =
+      tokenizer_.decode(std::span(sample.tokens)
+                            .subspan(static_cast<std::size_t>(sample.prompt_tokens),
+                                     static_cast<std::size_t>(sample.response_tokens() - 1)));
+  EXPECT_EQ(without_last.find(string), std::string::npos);
+  EXPECT_EQ(sample.trained_tokens(), sample.response_tokens());
+}
+
 TEST_F(Worker, stop_tokens_beyond_the_vocabulary_fail_the_prompt) {
   publish(0);
   auto lease = lease_of(0, 2, 0);

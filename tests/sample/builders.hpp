@@ -93,6 +93,7 @@ inline Lease make_lease(std::int64_t id = 5) {
   lease.deadline_s = 30;
   lease.sampling.min_p = 0.125;
   lease.sampling.stop_token_ids = {0, 2};
+  lease.sampling.stop_strings = {"\n\n", std::string("a\0b", 3)};
   lease.sampling.repetition_penalty = 1.25;
   lease.sampling.presence_penalty = -0.5;
   lease.sampling.frequency_penalty = 0.75;

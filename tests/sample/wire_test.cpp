@@ -103,6 +103,9 @@ TEST(Wire, sampling_options_that_make_no_sense_are_malformed) {
   refused([](SamplingOptions& o) { o.min_response_tokens = -1; });
   refused([](SamplingOptions& o) { o.max_response_tokens = -1; });
   refused([](SamplingOptions& o) { o.stop_token_ids = {3, -1}; });
+  refused([](SamplingOptions& o) { o.stop_strings = {"a", ""}; });
+  refused([](SamplingOptions& o) { o.stop_strings = {std::string(1001, 'x')}; });
+  refused([](SamplingOptions& o) { o.stop_strings.assign(17, "x"); });
 }
 
 template <class Decode>

@@ -2,10 +2,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "physarum/base/ids.hpp"
+
+#include "physarum/text/tokenizer.hpp"
 
 #include "physarum/sample/sample.hpp"
 #include "physarum/sample/sampling_options.hpp"
@@ -36,6 +39,7 @@ struct GenerateRequest {
 
 enum class Ending {
   stopped,    ///< by a stop token, which is the last token
+  matched,    ///< by a stop string, which ends in the last token (perhaps not with it)
   truncated,  ///< by a limit of tokens
   aborted,    ///< by new weights (PauseGenerationMode::abort)
   failed,     ///< the model's logits were not finite
@@ -70,9 +74,11 @@ struct EngineStatistics {
 /// requests come, and whether keys and values were computed in decoding or by reading again.
 class DecodeEngine {
  public:
-  /// `seed`: of sampling. The engine has no weights yet. Throws UserError if the cache cannot hold
-  /// one sequence of context_tokens.
-  DecodeEngine(const model::ModelConfig& config, const EngineLimits& limits, std::uint64_t seed);
+  /// `seed`: of sampling. `tokenizer`: what says the text of answers; only requests with stop
+  /// strings need it. The engine has no weights yet. Throws UserError if the cache cannot hold one
+  /// sequence of context_tokens.
+  DecodeEngine(const model::ModelConfig& config, const EngineLimits& limits, std::uint64_t seed,
+               std::optional<text::Tokenizer> tokenizer = std::nullopt);
   ~DecodeEngine();
   DecodeEngine(const DecodeEngine&) = delete;
   DecodeEngine& operator=(const DecodeEngine&) = delete;

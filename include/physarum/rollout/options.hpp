@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "physarum/base/options.hpp"
@@ -33,6 +34,7 @@ struct RolloutOptions {
   std::optional<std::int64_t> max_response_len;  ///< unset: context − 1
   std::int64_t min_response_len = 0;             ///< so many tokens come before a stop token can
   std::vector<std::int64_t> stop_token_ids;      ///< besides the model's end tokens
+  std::vector<std::string> stop;                 ///< an answer ends where one of these texts ends
 
   std::optional<double> eval_temperature;  ///< 0: the likeliest token; unset: as in training
   std::optional<double> eval_top_p;
@@ -63,7 +65,8 @@ struct RolloutOptions {
 /// --rollout-temperature, --rollout-top-p, --rollout-top-k, --rollout-min-p,
 /// --rollout-repetition-penalty, --rollout-presence-penalty, --rollout-frequency-penalty,
 /// --rollout-max-context-len, --rollout-max-prompt-len, --rollout-max-response-len,
-/// --rollout-min-response-len, --rollout-stop-token-ids, --eval-temperature, --eval-top-p,
+/// --rollout-min-response-len, --rollout-stop-token-ids, --rollout-stop, --eval-temperature,
+/// --eval-top-p,
 /// --eval-top-k, --eval-min-p, --eval-max-response-len, --eval-min-response-len, --rollout-seed,
 /// --sglang-server-concurrency, --sglang-chunked-prefill-size, --kv-cache-bytes,
 /// --pause-generation-mode.

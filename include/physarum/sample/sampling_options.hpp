@@ -1,11 +1,15 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "physarum/sample/ids.hpp"
 
 namespace physarum::sample {
+
+inline constexpr std::size_t most_stop_strings = 16;
+inline constexpr std::size_t most_stop_string_bytes = 1000;
 
 /// How the answers to one prompt are drawn. A value that travels in every lease.
 struct SamplingOptions {
@@ -21,6 +25,9 @@ struct SamplingOptions {
   std::int64_t max_response_tokens = 0;  ///< new tokens of one answer
   std::int64_t max_context_tokens = 0;   ///< prompt and response together
   std::vector<TokenId> stop_token_ids;   ///< an answer ends after (and with) one of them
+  /// An answer ends after (and with) the token in which one of them ends. At most
+  /// most_stop_strings, none empty.
+  std::vector<std::string> stop_strings;
 
   friend bool operator==(const SamplingOptions&, const SamplingOptions&) = default;
 };
