@@ -93,6 +93,24 @@ refused 2 "a shard is a file name in the same directory" -- convert "$work/shard
 [ -z "$(ls -d "$work"/bad "$work"/bad.tmp 2>/dev/null)" ] || fail "a refused conversion left a directory"
 refused 2 "exists" -- convert "$gguf" "$work/shards"
 
+# Weights that are no numbers: nothing that a check before the run could see, so code 3, still one line.
+launch 1 convert "$gguf" "$work/nan" >/dev/null || fail "convert for broken weights"
+/usr/bin/python3 - "$work/nan/model.safetensors" <<'END' || fail "breaking weights"
+import json, struct, sys
+with open(sys.argv[1], 'r+b') as file:
+    size = struct.unpack('<Q', file.read(8))[0]
+    begin, end = json.loads(file.read(size))['model.norm.weight']['data_offsets']
+    file.seek(8 + size + begin)
+    file.write(b'\xff' * (end - begin))
+END
+checks=$((checks + 1))
+output=$(launch 3 generate --hf-checkpoint "$work/nan" --runs-dir "$work/nan-runs" --rollout-batch-size 16 --num-rollout 1 \
+  --n-samples-per-prompt 8 --rollout-max-response-len 4 --rollout-ranks 2 --log-level error 2>&1 >/dev/null)
+code=$?
+[ "$code" = 3 ] || fail "code $code instead of 3 for broken weights: $output"
+printf '%s\n' "$output" | grep -q "the logits of weight version 0 are not finite: 64 samples in a row failed" ||
+  fail "broken weights: $output"
+
 # Output.
 refused 3 "cannot be written" -- "${tiny[@]}" --runs-dir /proc/nowhere
 refused 3 "run-name" -- "${tiny[@]}" --run-name ../escape
