@@ -66,7 +66,8 @@ const std::vector<std::string>& changeable_keys() {
       "update_weight_delta_ring",
       // what is measured and kept
       "eval_interval", "n_samples_per_eval_prompt", "skip_eval_before_train", "eval_temperature",
-      "eval_top_p", "eval_top_k", "eval_max_response_len", "env_held_out", "save_samples"};
+      "eval_top_p", "eval_top_k", "eval_min_p", "eval_max_response_len", "eval_min_response_len",
+      "env_held_out", "save_samples"};
   return keys;
 }
 

@@ -10,6 +10,8 @@
 #include "physarum/base/joined.hpp"
 #include "physarum/base/metrics.hpp"
 
+#include "text_list.hpp"
+
 namespace physarum::base {
 
 namespace {
@@ -187,6 +189,18 @@ void OptionTable::add_list(std::string name, std::vector<std::string>& field, st
            .get = [&field] { return joined(field, ","); }});
 }
 
+void OptionTable::add_texts(std::string name, std::vector<std::string>& field, std::string help) {
+  declare({.name = std::move(name),
+           .topic = {},
+           .type = "text or array of texts",
+           .help = std::move(help),
+           .default_text = {},
+           .choices = {},
+           .set = [&field](std::string_view value,
+                           std::string_view where) { field = read_text_list(value, where); },
+           .get = [&field] { return write_text_list(field); }});
+}
+
 void OptionTable::add_choice_impl(std::string name, std::string help,
                                   std::vector<std::string> texts,
                                   std::function<void(std::size_t)> set,
@@ -225,7 +239,8 @@ std::string OptionTable::to_toml() const {
       if (option.topic != topic) continue;
       const std::string value = option.get();
       if (value.empty() && option.type != "text") continue;  // an optional without a value
-      const bool plain = option.type == "integer" || option.type == "number" || option.is_switch();
+      const bool plain = option.type == "integer" || option.type == "number" ||
+                         option.is_switch() || option.is_text_list();
       if (option.type == "list of integers") {
         text += option.key() + " = [" + value + "]\n";
       } else {

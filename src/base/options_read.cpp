@@ -12,6 +12,8 @@
 #include "physarum/base/metrics.hpp"
 #include "physarum/base/options.hpp"
 
+#include "text_list.hpp"
+
 namespace physarum::base {
 
 namespace {
@@ -33,9 +35,16 @@ std::string scalar_text(const toml::node& node, const std::string& where) {
                   "give a number, a text, true, false or a list of these");
 }
 
-std::string value_text(const toml::node& node, const std::string& where) {
+std::string text_list_text(const toml::array& array, const std::string& where) {
+  std::vector<std::string> texts;
+  for (const auto& item : array) texts.push_back(scalar_text(item, where));
+  return write_text_list(texts);
+}
+
+std::string value_text(const Option& option, const toml::node& node, const std::string& where) {
   const auto* array = node.as_array();
   if (array == nullptr) return scalar_text(node, where);
+  if (option.is_text_list()) return text_list_text(*array, where);
   std::string text;
   for (const auto& item : *array) text += (text.empty() ? "" : ",") + scalar_text(item, where);
   return text;
@@ -63,7 +72,7 @@ void read_table(const std::string& path, const std::string& topic, const toml::t
           "key '" + std::string(key.str()) + "' does not belong to table [" + topic + "]", where,
           "put it into [" + option->topic + "]");
     }
-    option->set(value_text(node, where), where);
+    option->set(value_text(*option, node, where), where);
   }
 }
 

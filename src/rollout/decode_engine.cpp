@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "physarum/base/contracts.hpp"
 #include "physarum/base/deadline.hpp"
@@ -10,11 +11,19 @@
 
 namespace physarum::rollout {
 
+namespace {
+/// Rows of the embedding and places of the logits are reached by token id.
+bool all_below(const std::vector<base::TokenId>& tokens, std::int64_t vocab_size) {
+  return std::ranges::all_of(tokens, [=](base::TokenId id) { return id >= 0 && id < vocab_size; });
+}
+}  // namespace
+
 DecodeEngine::Impl::Impl(const model::ModelConfig& config, const EngineLimits& limits,
-                         std::uint64_t seed)
+                         std::uint64_t seed, std::optional<text::Tokenizer> tokenizer)
     : config_(config),
       limits_(limits),
       stream_(seed, base::StreamKind::sampling),
+      tokenizer_(std::move(tokenizer)),
       weights_(config),
       decoder_(config, limits.context_tokens, limits.threads),
       pool_(decoder_.cache_shape().block_floats(), limits.kv_cache_bytes),
@@ -59,6 +68,11 @@ void DecodeEngine::Impl::add(GenerateRequest request) {
   const auto room =
       response_room(static_cast<std::int64_t>(request.prompt.size()), request.sampling);
   base::expects(room >= 1, "a prompt that leaves no room for an answer");
+  base::expects(all_below(request.prompt, config_.vocab_size) &&
+                    all_below(request.sampling.stop_token_ids, config_.vocab_size),
+                "token ids beyond the vocabulary");
+  base::expects(request.sampling.stop_strings.empty() || tokenizer_.has_value(),
+                "stop strings without a tokenizer");
   base::expects(request.n_samples >= 1 && request.first_sample.valid(), "a request for no answers");
   unfinished_ += request.n_samples;
   groups_.push_back(make_group(std::move(request), room));
@@ -69,8 +83,8 @@ std::int64_t DecodeEngine::Impl::free_sequences() const {
 }
 
 DecodeEngine::DecodeEngine(const model::ModelConfig& config, const EngineLimits& limits,
-                           std::uint64_t seed)
-    : impl_(std::make_unique<Impl>(config, limits, seed)) {}
+                           std::uint64_t seed, std::optional<text::Tokenizer> tokenizer)
+    : impl_(std::make_unique<Impl>(config, limits, seed, std::move(tokenizer))) {}
 DecodeEngine::~DecodeEngine() = default;
 DecodeEngine::DecodeEngine(DecodeEngine&&) noexcept = default;
 DecodeEngine& DecodeEngine::operator=(DecodeEngine&&) noexcept = default;

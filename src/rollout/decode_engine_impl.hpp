@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "physarum/base/philox.hpp"
@@ -17,7 +18,8 @@ namespace physarum::rollout {
 
 class DecodeEngine::Impl {
  public:
-  Impl(const model::ModelConfig& config, const EngineLimits& limits, std::uint64_t seed);
+  Impl(const model::ModelConfig& config, const EngineLimits& limits, std::uint64_t seed,
+       std::optional<text::Tokenizer> tokenizer);
 
   void set_weights(const weights::Image& image, PauseGenerationMode mode);
   [[nodiscard]] base::WeightVersion version() const { return weights_.version(); }
@@ -63,12 +65,16 @@ class DecodeEngine::Impl {
   void draw_tokens();
   void draw(const Draw& draw, const float* logits);
   void draw_next(AnswerGroup& group, Answer& answer, const float* logits);
+  [[nodiscard]] static Shaping shaping_of(const AnswerGroup& group, const Answer& answer);
+  [[nodiscard]] std::optional<Ending> ending_of(const AnswerGroup& group, Answer& answer) const;
+  [[nodiscard]] bool completes_stop_string(const AnswerGroup& group, Answer& answer) const;
   void end(AnswerGroup& group, Answer& answer, Ending ending);
   void remove_ended_groups();
 
   model::ModelConfig config_;
   EngineLimits limits_;
   base::RandomStream stream_;
+  std::optional<text::Tokenizer> tokenizer_;
   EngineWeights weights_;
   Decoder decoder_;
   BlockPool pool_;

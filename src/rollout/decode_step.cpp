@@ -116,8 +116,10 @@ void DecodeEngine::Impl::draw_next(AnswerGroup& group, Answer& answer, const flo
   const auto& sampling = group.request.sampling;
   const auto position = static_cast<std::uint32_t>(result.response.size());
   const auto drawn = sampler_.draw(
-      logits, sampling, stream_.uniform(static_cast<std::uint64_t>(result.id.value()), position));
+      logits, sampling, stream_.uniform(static_cast<std::uint64_t>(result.id.value()), position),
+      shaping_of(group, answer));
   if (drawn.token < 0) return end(group, answer, Ending::failed);
+  if (answer.seen) answer.seen->push(drawn.token);
   result.response.push_back(drawn.token);
   result.log_probs.push_back(drawn.log_prob);
   if (result.versions.empty() || result.versions.back().version != version()) {
@@ -125,12 +127,36 @@ void DecodeEngine::Impl::draw_next(AnswerGroup& group, Answer& answer, const flo
   }
   ++result.versions.back().tokens;
   ++statistics_.generated_tokens;
-  const auto& stops = sampling.stop_token_ids;
-  if (std::find(stops.begin(), stops.end(), drawn.token) != stops.end()) {
-    end(group, answer, Ending::stopped);
-  } else if (static_cast<std::int64_t>(result.response.size()) == answer.most_tokens) {
-    end(group, answer, Ending::truncated);
-  }
+  if (const auto ending = ending_of(group, answer)) end(group, answer, *ending);
+}
+
+/// Whether the last token is the last.
+std::optional<Ending> DecodeEngine::Impl::ending_of(const AnswerGroup& group,
+                                                    Answer& answer) const {
+  const auto& response = answer.result.response;
+  const auto& stops = group.request.sampling.stop_token_ids;
+  if (std::find(stops.begin(), stops.end(), response.back()) != stops.end()) return Ending::stopped;
+  if (completes_stop_string(group, answer)) return Ending::matched;
+  if (std::ssize(response) == answer.most_tokens) return Ending::truncated;
+  return std::nullopt;
+}
+
+/// The text is that of Tokenizer::decode(): special tokens have none.
+bool DecodeEngine::Impl::completes_stop_string(const AnswerGroup& group, Answer& answer) const {
+  const auto& response = answer.result.response;
+  if (!group.stops || tokenizer_->is_special(response.back())) return false;
+  const bool found =
+      group.stops->advance(tokenizer_->token_bytes(response.back()), answer.stop_progress);
+  return found && std::ssize(response) >= group.request.sampling.min_response_tokens;
+}
+
+Shaping DecodeEngine::Impl::shaping_of(const AnswerGroup& group, const Answer& answer) {
+  const auto& sampling = group.request.sampling;
+  const bool too_short = std::ssize(answer.result.response) < sampling.min_response_tokens;
+  Shaping shaping;
+  if (too_short) shaping.forbidden = sampling.stop_token_ids;
+  if (answer.seen) shaping.seen = &*answer.seen;
+  return shaping;
 }
 
 void DecodeEngine::Impl::end(AnswerGroup& group, Answer& answer, Ending ending) {

@@ -12,6 +12,7 @@ namespace {
 sample::SampleStatus status_of(Ending ending) {
   switch (ending) {
     case Ending::stopped:
+    case Ending::matched:
       return sample::SampleStatus::completed;
     case Ending::truncated:
       return sample::SampleStatus::truncated;
@@ -23,7 +24,7 @@ sample::SampleStatus status_of(Ending ending) {
   return sample::SampleStatus::failed;
 }
 
-/// What the verifier sees: the stop token is not part of the answer.
+/// What the verifier sees: the stop token is not part of the answer; a stop string is.
 std::span<const base::TokenId> text_tokens(const Generated& answer) {
   const std::span<const base::TokenId> all(answer.response);
   return answer.ending == Ending::stopped ? all.first(all.size() - 1) : all;
@@ -35,6 +36,12 @@ LeaseWork::LeaseWork(sample::Lease lease, const environment::PromptEncoder& enco
       prompt_(generates() ? encoder.encode(lease_.prompt) : std::vector<base::TokenId>()),
       samples_(static_cast<std::size_t>(lease_.n_samples)),
       missing_(lease_.n_samples) {}
+
+bool LeaseWork::fits_vocabulary(std::int64_t vocab_size) const {
+  const auto is_known = [=](base::TokenId id) { return id >= 0 && id < vocab_size; };
+  return std::ranges::all_of(prompt_, is_known) &&
+         std::ranges::all_of(lease_.sampling.stop_token_ids, is_known);
+}
 
 GenerateRequest LeaseWork::request(std::int64_t first, std::int64_t count) const {
   return {.prompt = prompt_,

@@ -27,6 +27,8 @@ class LeaseWork {
   [[nodiscard]] std::int64_t prompt_tokens() const {
     return static_cast<std::int64_t>(prompt_.size());
   }
+  /// Prompt and stop tokens are tokens of the model.
+  [[nodiscard]] bool fits_vocabulary(std::int64_t vocab_size) const;
   [[nodiscard]] bool generates() const { return lease_.purpose != sample::Purpose::supervised; }
   /// Weights stay as they are while it is in flight.
   [[nodiscard]] bool holds_weights() const {

@@ -33,7 +33,7 @@ RolloutWorker::Impl::Impl(const RolloutPartners& partners, const RolloutOptions&
       tokenizer_(partners.tokenizer),
       prompts_(partners.prompts),
       engine_(partners.model, limits_of(options_, partners.model),
-              static_cast<std::uint64_t>(options_.seed.value_or(partners.seed))),
+              static_cast<std::uint64_t>(options_.seed.value_or(partners.seed)), tokenizer_),
       follower_(partners.puller, partners.catalogue) {}
 
 bool RolloutWorker::Impl::advance() {
@@ -94,6 +94,8 @@ void RolloutWorker::Impl::start(LeaseWork work) {
   } else if (work.prompt_tokens() > options_.prompt_tokens(partners_.model) ||
              engine_.response_room(work.prompt_tokens(), lease.sampling) < 1) {
     fail_prompt(work, "it is longer than --rollout-max-prompt-len or the context allows");
+  } else if (!work.fits_vocabulary(partners_.model.vocab_size)) {
+    fail_prompt(work, "it or its stop tokens have ids beyond the model's vocabulary");
   } else {
     engine_.add(work.request(0, lease.n_samples));
   }
@@ -132,12 +134,26 @@ LeaseWork& RolloutWorker::Impl::work_of(base::SampleId id) {
 }
 
 void RolloutWorker::Impl::take_answer(Generated answer) {
+  count_failures(answer);
   auto& work = work_of(answer.id);
-  if (answer.ending == Ending::failed) {
-    base::log_error("the model's logits are not finite: sample " +
-                    std::to_string(answer.id.value()) + " failed");
-  }
   work.add(std::move(answer), tokenizer_, partners_.environments);
+}
+
+void RolloutWorker::Impl::count_failures(const Generated& answer) {
+  if (answer.ending != Ending::failed) {
+    failures_in_a_row_ = 0;
+    return;
+  }
+  const auto what = "the logits of weight version " + std::to_string(engine_.version().value()) +
+                    " are not finite";
+  // One that is the first of many says it for all.
+  if (failures_in_a_row_ == 0) {
+    base::log_warning(what + ": sample " + std::to_string(answer.id.value()) + " failed");
+  }
+  if (++failures_in_a_row_ < most_failures_in_a_row) return;
+  throw BrokenWeights(
+      what + ": " + std::to_string(failures_in_a_row_) +
+      " samples in a row failed; go on from an earlier checkpoint with a lower --lr");
 }
 
 /// Neighbours of a group share the reading of their prompt again.

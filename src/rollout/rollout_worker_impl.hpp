@@ -41,6 +41,7 @@ class RolloutWorker::Impl {
   void start(LeaseWork work);
   bool step();
   void take_answer(Generated answer);
+  void count_failures(const Generated& answer);
   void start_again(std::vector<base::SampleId> aborted);
   [[nodiscard]] LeaseWork& work_of(base::SampleId id);
   void hand_in_complete();
@@ -61,6 +62,7 @@ class RolloutWorker::Impl {
   base::Stopwatch age_;
   std::int64_t groups_ = 0;
   std::int64_t failed_samples_ = 0;
+  std::int64_t failures_in_a_row_ = 0;
   double verify_s_ = 0;
 };
 

@@ -13,6 +13,10 @@ namespace {
 constexpr auto chunk = model::exp_chunk;
 
 std::size_t as_size(std::int64_t value) { return static_cast<std::size_t>(value); }
+
+bool can_be_drawn_from(const model::ExpSum& sums) {
+  return std::isfinite(sums.top) && std::isfinite(sums.sum) && sums.sum > 0;
+}
 }  // namespace
 
 Sampler::Sampler(std::int64_t vocab_size)
@@ -22,19 +26,40 @@ Sampler::Sampler(std::int64_t vocab_size)
       candidates_(as_size(vocab_size)) {}
 
 DrawnToken Sampler::draw(const float* logits, const sample::SamplingOptions& options,
-                         double uniform) {
+                         double uniform, const Shaping& shaping) {
   const bool greedy = options.temperature == 0;
   const float scale = greedy ? 1.0F : static_cast<float>(1.0 / options.temperature);
-  const auto sums = model::decode_kernels().exponentials(logits, vocab_size_, scale,
-                                                         exponentials_.data(), chunk_sums_.data());
-  if (!std::isfinite(sums.top) || !std::isfinite(sums.sum)) return {};
-  const bool all = (options.top_k < 0 || options.top_k >= vocab_size_) && options.top_p >= 1;
+  const auto sum_up = [&](const float* of) {
+    return model::decode_kernels().exponentials(of, vocab_size_, scale, exponentials_.data(),
+                                                chunk_sums_.data());
+  };
+  const auto sums = sum_up(logits);
+  if (!can_be_drawn_from(sums)) return {};
+  auto drawn_from = sums;
+  const float* choice = logits;
+  if (!shaping.changes_nothing()) {
+    choice = shaped(logits, options, shaping);
+    drawn_from = sum_up(choice);
+    if (!can_be_drawn_from(drawn_from)) return {};
+  }
+  const bool all = (options.top_k < 0 || options.top_k >= vocab_size_) && options.top_p >= 1 &&
+                   options.min_p <= 0;
   DrawnToken drawn;
-  drawn.token = greedy ? likeliest(logits)
-                : all  ? draw_from_all(uniform * sums.sum)
+  drawn.token = greedy ? likeliest(choice)
+                : all  ? draw_from_all(uniform * drawn_from.sum)
                        : draw_from_likeliest(options, uniform);
   drawn.log_prob = model::log_prob_of(logits[drawn.token], scale, sums);
   return drawn;
+}
+
+const float* Sampler::shaped(const float* logits, const sample::SamplingOptions& options,
+                             const Shaping& shaping) {
+  shaped_.assign(logits, logits + vocab_size_);
+  if (shaping.seen != nullptr) penalise(*shaping.seen, options, shaped_.data());
+  for (const auto token : shaping.forbidden) {
+    shaped_[static_cast<std::size_t>(token)] = -std::numeric_limits<float>::infinity();
+  }
+  return shaped_.data();
 }
 
 base::TokenId Sampler::likeliest(const float* logits) const {
@@ -82,13 +107,15 @@ base::TokenId Sampler::draw_from_likeliest(const sample::SamplingOptions& option
       options.top_p < 1 ? options.top_p * total : std::numeric_limits<double>::infinity();
   // Heads of the heap go to its end: the likeliest token comes last, the next before it ...
   std::make_heap(candidates_.begin(), end, rarer);
+  const double least = options.min_p * mass_of(candidates_.front());
+  const auto is_kept = [&](double next) { return next > 0 && next >= least; };
   auto kept = end;
   double mass = 0;
   do {
     std::pop_heap(candidates_.begin(), kept, rarer);
     --kept;
     mass += mass_of(*kept);
-  } while (kept != candidates_.begin() && mass < enough);
+  } while (kept != candidates_.begin() && mass < enough && is_kept(mass_of(candidates_.front())));
   double target = uniform * mass;
   auto drawn = end - 1;
   while (drawn != kept && mass_of(*drawn) <= target) target -= mass_of(*drawn--);

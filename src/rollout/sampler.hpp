@@ -1,11 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "physarum/base/ids.hpp"
 
 #include "physarum/sample/sampling_options.hpp"
+
+#include "seen_tokens.hpp"
 
 namespace physarum::rollout {
 
@@ -14,25 +17,41 @@ struct DrawnToken {
   float log_prob = 0;
 };
 
+/// What is changed in logits for one draw. The log-probability does not see it.
+struct Shaping {
+  std::span<const base::TokenId> forbidden;  ///< cannot be drawn
+  const SeenTokens* seen = nullptr;          ///< null: the options have no penalties
+
+  [[nodiscard]] bool changes_nothing() const {
+    return forbidden.empty() && (seen == nullptr || seen->entries().empty());
+  }
+};
+
 /// Draws tokens from logits by inverting the cumulative distribution at one uniform number. The
-/// order of the tokens is that of the vocabulary; with top-k or top-p it is from the likeliest down
-/// (equals by id).
+/// order of the tokens is that of the vocabulary; with top-k, top-p or min-p it is from the
+/// likeliest down (equals by id).
 class Sampler {
  public:
   explicit Sampler(std::int64_t vocab_size);
 
-  /// `uniform` in [0, 1). With temperature 0 the likeliest token, the first of equals. top-k keeps
-  /// that many likeliest tokens; then top-p keeps the fewest likeliest of them that have at least
-  /// that share of their mass. log_prob: see Generated::log_probs.
+  /// `uniform` in [0, 1). What `shaping` says comes first: penalties, then what is forbidden. With
+  /// temperature 0 the likeliest token, the first of equals. top-k keeps that many likeliest
+  /// tokens; then top-p keeps the fewest likeliest of them that have at least that share of their
+  /// mass; then min-p those that have at least that share of the likeliest's probability. log_prob:
+  /// see Generated::log_probs.
   [[nodiscard]] DrawnToken draw(const float* logits, const sample::SamplingOptions& options,
-                                double uniform);
+                                double uniform, const Shaping& shaping = {});
 
  private:
+  /// A copy; it holds until the next call.
+  [[nodiscard]] const float* shaped(const float* logits, const sample::SamplingOptions& options,
+                                    const Shaping& shaping);
   [[nodiscard]] base::TokenId likeliest(const float* logits) const;
   [[nodiscard]] base::TokenId draw_from_all(double target) const;
   [[nodiscard]] base::TokenId draw_from_likeliest(const sample::SamplingOptions& options,
                                                   double uniform);
   std::int64_t vocab_size_;
+  std::vector<float> shaped_;  ///< empty until it is needed
   std::vector<float> exponentials_;
   std::vector<float> chunk_sums_;
   std::vector<base::TokenId> candidates_;

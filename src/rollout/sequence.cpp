@@ -24,17 +24,32 @@ base::TokenId AnswerGroup::token(const Answer& answer, std::int64_t position) co
                            : answer.result.response[static_cast<std::size_t>(position - prompt)];
 }
 
+namespace {
+std::optional<SeenTokens> seen_at_first(const GenerateRequest& request) {
+  if (!has_penalties(request.sampling)) return std::nullopt;
+  // Presence and frequency are those in the answer.
+  const bool prompt_counts = request.sampling.repetition_penalty != 1;
+  return SeenTokens(prompt_counts ? std::span<const base::TokenId>(request.prompt)
+                                  : std::span<const base::TokenId>());
+}
+}  // namespace
+
 std::unique_ptr<AnswerGroup> make_group(GenerateRequest request, std::int64_t most_tokens) {
   auto group = std::make_unique<AnswerGroup>();
   group->request = std::move(request);
   group->unfinished = group->request.n_samples;
   group->answers.resize(static_cast<std::size_t>(group->unfinished));
   const auto blocks = blocks_for(positions_needed(group->prompt_tokens(), most_tokens));
+  const auto seen = seen_at_first(group->request);
+  const auto& stop_strings = group->request.sampling.stop_strings;
+  if (!stop_strings.empty()) group->stops.emplace(stop_strings);
   for (std::size_t i = 0; i < group->answers.size(); ++i) {
     auto& answer = group->answers[i];
     answer.result.id =
         base::SampleId(group->request.first_sample.value() + static_cast<std::int64_t>(i));
     answer.most_tokens = most_tokens;
+    answer.seen = seen;
+    if (group->stops) answer.stop_progress = group->stops->start();
     answer.result.response.reserve(static_cast<std::size_t>(most_tokens));
     answer.result.log_probs.reserve(static_cast<std::size_t>(most_tokens));
     answer.blocks.reserve(static_cast<std::size_t>(blocks));

@@ -2,11 +2,15 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "physarum/base/deadline.hpp"
 
 #include "physarum/rollout/decode_engine.hpp"
+
+#include "seen_tokens.hpp"
+#include "stop_strings.hpp"
 
 namespace physarum::rollout {
 
@@ -22,14 +26,17 @@ struct Answer {
   std::int64_t most_tokens = 0;  ///< of the response
   /// Blocks of the prompt that are full belong to the prompt; the others are this answer's own.
   std::vector<float*> blocks;
-  std::int64_t reserved = 0;  ///< own blocks
-  std::int64_t cached = 0;    ///< positions whose keys and values are valid
-  bool joined = false;        ///< has the prompt's keys and values
+  std::int64_t reserved = 0;       ///< own blocks
+  std::int64_t cached = 0;         ///< positions whose keys and values are valid
+  bool joined = false;             ///< has the prompt's keys and values
+  std::optional<SeenTokens> seen;  ///< with penalties
+  StopStrings::Progress stop_progress;
 };
 
 /// A request: a prompt and its answers.
 struct AnswerGroup {
   GenerateRequest request;
+  std::optional<StopStrings> stops;  ///< if there are any
   std::vector<Answer> answers;
   bool started = false;  ///< has room for the prompt and at least one answer
   bool seen = false;     ///< has been started

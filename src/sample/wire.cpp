@@ -1,5 +1,6 @@
 #include "physarum/sample/wire.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "wire_checks.hpp"
@@ -13,24 +14,59 @@ void write(ByteWriter& out, const SamplingOptions& options) {
   out.put(options.temperature);
   out.put(options.top_k);
   out.put(options.top_p);
+  out.put(options.min_p);
+  out.put(options.repetition_penalty);
+  out.put(options.presence_penalty);
+  out.put(options.frequency_penalty);
+  out.put(options.min_response_tokens);
   out.put(options.max_response_tokens);
   out.put(options.max_context_tokens);
   out.put_vector(options.stop_token_ids);
+  out.put<std::uint64_t>(options.stop_strings.size());
+  for (const auto& string : options.stop_strings) out.put_string(string);
 }
+
+namespace {
+std::vector<std::string> read_stop_strings(ByteReader& in) {
+  const auto count = read_count(in, sizeof(std::uint64_t));
+  require(count <= most_stop_strings, "there are too many stop strings");
+  std::vector<std::string> strings;
+  for (std::size_t i = 0; i < count; ++i) {
+    strings.push_back(in.get_string());
+    require(!strings.back().empty() && strings.back().size() <= most_stop_string_bytes,
+            "a stop string is empty or too long");
+  }
+  return strings;
+}
+}  // namespace
 
 SamplingOptions read_sampling_options(ByteReader& in) {
   SamplingOptions options;
   options.temperature = in.get<double>();
   options.top_k = in.get<std::int64_t>();
   options.top_p = in.get<double>();
+  options.min_p = in.get<double>();
+  options.repetition_penalty = in.get<double>();
+  options.presence_penalty = in.get<double>();
+  options.frequency_penalty = in.get<double>();
+  options.min_response_tokens = in.get<std::int64_t>();
   options.max_response_tokens = in.get<std::int64_t>();
   options.max_context_tokens = in.get<std::int64_t>();
   options.stop_token_ids = in.get_vector<TokenId>();
+  options.stop_strings = read_stop_strings(in);
   require(std::isfinite(options.temperature) && options.temperature >= 0,
           "the temperature is negative");
   require(options.top_p > 0 && options.top_p <= 1, "top-p is not in (0, 1]");
-  require(options.max_response_tokens >= 0 && options.max_context_tokens >= 0,
+  require(options.min_p >= 0 && options.min_p <= 1, "min-p is not in [0, 1]");
+  require(std::isfinite(options.repetition_penalty) && options.repetition_penalty > 0,
+          "the repetition penalty is not above 0");
+  require(std::isfinite(options.presence_penalty) && std::isfinite(options.frequency_penalty),
+          "a penalty is not finite");
+  require(options.min_response_tokens >= 0 && options.max_response_tokens >= 0 &&
+              options.max_context_tokens >= 0,
           "a length limit is negative");
+  require(std::ranges::all_of(options.stop_token_ids, [](TokenId id) { return id >= 0; }),
+          "a stop token is negative");
   return options;
 }
 

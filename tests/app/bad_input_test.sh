@@ -16,7 +16,17 @@ refused 3 "nowhere.toml" -- train "$work/nowhere.toml"
 refused 3 "\-\-lr: value -1 is out of range" -- "${tiny[@]}" --lr -1
 refused 3 "\-\-mode: 'sink' is not a choice; choose one of: sync" -- "${tiny[@]}" --mode sink
 refused 3 "one argument too many" -- train "$work/key.toml" second.toml
-refused 3 "\-\-rollout-temperature" -- "${tiny[@]}" --rollout-temperature 0
+for value in 0 nan 1e-300; do
+  refused 3 "\-\-rollout-temperature" -- "${tiny[@]}" --rollout-temperature "$value"
+done
+refused 3 "\-\-rollout-top-p: top-p is not in \(0, 1\]; give 1 to switch it off" -- "${tiny[@]}" --rollout-top-p 0
+refused 3 "\-\-rollout-min-p: value 1.5 is out of range; give a value from 0 to 1" -- "${tiny[@]}" --rollout-min-p 1.5
+refused 3 "\-\-rollout-repetition-penalty: value 0 is out of range" -- "${tiny[@]}" --rollout-repetition-penalty 0
+refused 3 "\-\-rollout-presence-penalty: value nan is out of range" -- "${tiny[@]}" --rollout-presence-penalty nan
+refused 3 "\-\-rollout-min-response-len: the shortest answer is longer than the longest" -- "${tiny[@]}" --rollout-min-response-len 5
+refused 3 "\-\-rollout-stop: a stop string of 10240 bytes; give at most 1000" -- "${tiny[@]}" --rollout-stop "$(printf 'x%.0s' $(seq 10240))"
+refused 3 "\-\-rollout-stop: what begins with \[ is not an array of quoted texts" -- "${tiny[@]}" --rollout-stop '[END]'
+refused 3 "\-\-rollout-stop-token-ids: a stop token beyond the model's vocabulary" -- "${tiny[@]}" --rollout-stop-token-ids 3,512
 
 PHYSARUM_CPU=abacus refused 3 "PHYSARUM_CPU: no kernels for 'abacus' here" -- "${tiny[@]}"
 
@@ -82,6 +92,24 @@ sed -i 's|model-00002-of|../model-00002-of|' "$work/shards/model.safetensors.ind
 refused 2 "a shard is a file name in the same directory" -- convert "$work/shards" "$work/bad"
 [ -z "$(ls -d "$work"/bad "$work"/bad.tmp 2>/dev/null)" ] || fail "a refused conversion left a directory"
 refused 2 "exists" -- convert "$gguf" "$work/shards"
+
+# Weights that are no numbers: nothing that a check before the run could see, so code 3, still one line.
+launch 1 convert "$gguf" "$work/nan" >/dev/null || fail "convert for broken weights"
+/usr/bin/python3 - "$work/nan/model.safetensors" <<'END' || fail "breaking weights"
+import json, struct, sys
+with open(sys.argv[1], 'r+b') as file:
+    size = struct.unpack('<Q', file.read(8))[0]
+    begin, end = json.loads(file.read(size))['model.norm.weight']['data_offsets']
+    file.seek(8 + size + begin)
+    file.write(b'\xff' * (end - begin))
+END
+checks=$((checks + 1))
+output=$(launch 3 generate --hf-checkpoint "$work/nan" --runs-dir "$work/nan-runs" --rollout-batch-size 16 --num-rollout 1 \
+  --n-samples-per-prompt 8 --rollout-max-response-len 4 --rollout-ranks 2 --log-level error 2>&1 >/dev/null)
+code=$?
+[ "$code" = 3 ] || fail "code $code instead of 3 for broken weights: $output"
+printf '%s\n' "$output" | grep -q "the logits of weight version 0 are not finite: 64 samples in a row failed" ||
+  fail "broken weights: $output"
 
 # Output.
 refused 3 "cannot be written" -- "${tiny[@]}" --runs-dir /proc/nowhere

@@ -18,6 +18,7 @@ struct Settings {
   bool shuffle = false;
   Mode mode = Mode::sync;
   std::vector<std::int64_t> stops;
+  std::vector<std::string> texts;
 };
 
 OptionTable table_of(Settings& s) {
@@ -31,6 +32,7 @@ OptionTable table_of(Settings& s) {
   table.add_switch("rollout-shuffle", s.shuffle, "shuffle");
   table.add_choice("mode", s.mode, "mode", {"sync", "async"});
   table.add_list("stop-ids", s.stops, "stops");
+  table.add_texts("texts", s.texts, "texts");
   return table;
 }
 
@@ -158,8 +160,48 @@ TEST(Options, a_missing_file_is_the_users_error) {
   EXPECT_THROW(read_toml("/nowhere/x.toml", table), UserError);
 }
 
+TEST(Options, texts_are_one_text_or_an_array) {
+  Settings s;
+  auto table = table_of(s);
+  using Texts = std::vector<std::string>;
+  const std::vector<std::pair<std::string, Texts>> cases = {
+      {"a, b c", {"a, b c"}},
+      {R"(["a, b", "\n\n"])", {"a, b", "\n\n"}},
+      {R"(["[END]", 'C:\n', "\u007f\"", "é"])", {"[END]", R"(C:\n)", "\x7f\"", "é"}},
+      {R"([""])", {""}},
+      {"[]", {}},
+      {"", {}},
+  };
+  for (const auto& [value, texts] : cases) {
+    (void)read_arguments({"--texts", value}, table);
+    EXPECT_EQ(s.texts, texts) << value;
+    Settings again;
+    auto second = table_of(again);
+    read_toml(write_toml(table.to_toml()), second);
+    EXPECT_EQ(again.texts, texts) << table.to_toml();
+  }
+  read_toml(write_toml("[run]\ntexts = ['x,y', \"\\n\"]\n"), table);
+  EXPECT_EQ(s.texts, (Texts{"x,y", "\n"}));
+  read_toml(write_toml("[run]\ntexts = 'x,y'\n"), table);
+  EXPECT_EQ(s.texts, Texts{"x,y"});
+}
+
+TEST(Options, texts_that_begin_like_an_array_must_be_one) {
+  Settings s;
+  auto table = table_of(s);
+  for (const std::string bad :
+       {"[", "[END]", "[1]", "[\"a\", 2]", "[\"a\"]\nlr = 1", "[[\"a\"]]", "[\"\xff\"]"}) {
+    EXPECT_EQ(message_of([&] {
+                (void)read_arguments({"--texts", bad}, table);
+              }),
+              "--texts: what begins with [ is not an array of quoted texts; write it as "
+              R"(["one", "line\nbreak"])");
+  }
+}
+
 TEST(Options, the_resolved_form_reads_back) {
   Settings s;
+  s.texts = {"a, \"b\"", "[c]", "\n\x7f"};
   s.lr = 0.125;
   s.stops = {1};
   s.name = "a \"b\"";
@@ -170,6 +212,7 @@ TEST(Options, the_resolved_form_reads_back) {
   read_toml(path, second);
   EXPECT_EQ(again.lr, 0.125);
   EXPECT_EQ(again.stops, s.stops);
+  EXPECT_EQ(again.texts, s.texts);
   EXPECT_EQ(again.name, s.name);
   EXPECT_FALSE(again.limit.has_value());
   EXPECT_EQ(second.to_toml(), table.to_toml());

@@ -1,6 +1,7 @@
 #include "physarum/rollout/decode_engine.hpp"
 
 #include <algorithm>
+#include <set>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -213,9 +214,14 @@ TEST_F(Engine, seed_and_sample_id_decide_what_is_drawn) {
   EXPECT_NE(first.at(100).response, run_to_end(engine).at(100).response);
 }
 
-TEST_F(Engine, log_probs_have_the_bits_of_the_trainer) {
+TEST_F(Engine, log_probs_have_the_bits_of_the_trainer_whatever_shaped_the_draws) {
   auto sampling = sampling_of();
   sampling.temperature = 0.8;
+  sampling.min_p = 0.01;
+  sampling.min_response_tokens = 20;
+  sampling.repetition_penalty = 1.2;
+  sampling.presence_penalty = 0.3;
+  sampling.frequency_penalty = 0.2;
   const auto request = request_of(3, 4, sampling);
   const auto answers = alone({request});
   model::PackedBatch batch;
@@ -311,6 +317,122 @@ TEST_F(Engine, respects_each_limit) {
   sampling.max_response_tokens = 1000;
   EXPECT_EQ(alone({request_of(2, 1, sampling)}).at(200).response.size(),
             128 - request.prompt.size());
+}
+
+TEST_F(Engine, stop_tokens_come_after_the_shortest_answer) {
+  std::vector<GenerateRequest> requests;
+  auto sampling = sampling_of();
+  sampling.min_response_tokens = 12;
+  sampling.stop_token_ids = {60, 61, 62, 63, 64, 65, 66, 67, 68, 69};
+  for (std::int64_t i = 0; i < 10; ++i) requests.push_back(request_of(i, 3, sampling));
+  const auto answers = alone(requests);
+  bool one_has_the_shortest_length = false;
+  for (const auto& [id, answer] : answers) {
+    const auto stop = std::find_if(answer.response.begin(), answer.response.end(),
+                                   [](base::TokenId token) { return token >= 60; });
+    EXPECT_GE(stop - answer.response.begin(), 12);
+    EXPECT_EQ(answer.ending == Ending::stopped, stop != answer.response.end());
+    one_has_the_shortest_length = one_has_the_shortest_length || answer.response.size() == 13;
+  }
+  EXPECT_TRUE(one_has_the_shortest_length);
+  // Reading again does not count anew.
+  auto engine = make_engine();
+  for (const auto& request : requests) engine.add(request);
+  Answers interrupted;
+  for (int i = 0; engine.unfinished() > 0; ++i) {
+    collect(engine, interrupted);
+    if (i % 5 == 2) engine.set_weights(image_, PauseGenerationMode::retract);
+  }
+  expect_same(interrupted, answers);
+}
+
+std::size_t distinct(const std::vector<base::TokenId>& tokens) {
+  return std::set<base::TokenId>(tokens.begin(), tokens.end()).size();
+}
+
+TEST_F(Engine, penalties_make_answers_repeat_less) {
+  auto sampling = sampling_of(40);
+  sampling.stop_token_ids.clear();
+  sampling.temperature = 0;
+  const auto distinct_tokens = [&] {
+    std::size_t sum = 0;
+    for (std::int64_t i = 0; i < 6; ++i) {
+      sum += distinct(alone({request_of(i, 1, sampling)}).at(100 * i).response);
+    }
+    return sum;
+  };
+  const auto without = distinct_tokens();
+  for (double sample::SamplingOptions::*field :
+       {&sample::SamplingOptions::repetition_penalty, &sample::SamplingOptions::presence_penalty,
+        &sample::SamplingOptions::frequency_penalty}) {
+    const double off = sampling.*field;
+    sampling.*field = 2;
+    EXPECT_GT(distinct_tokens(), without);
+    sampling.*field = off;
+  }
+}
+
+TEST_F(Engine, a_repetition_penalty_counts_the_prompt_and_the_others_do_not) {
+  auto sampling = sampling_of(1);  // nothing has been seen but the prompt
+  sampling.temperature = 0;
+  auto request = request_of(4, 1, sampling);
+  // A prompt that has the token which it makes the likeliest, as it can be found in some rounds.
+  const auto first_token = [&] { return alone({request}).at(400).response.front(); };
+  const auto prompt_has = [&](base::TokenId token) {
+    return std::count(request.prompt.begin(), request.prompt.end(), token) > 0;
+  };
+  for (int round = 0; round < 60 && !prompt_has(first_token()); ++round) {
+    request.prompt.insert(request.prompt.begin(), first_token());
+  }
+  const auto plain = first_token();
+  ASSERT_TRUE(prompt_has(plain));
+  request.sampling.presence_penalty = 2;
+  request.sampling.frequency_penalty = 2;
+  EXPECT_EQ(first_token(), plain);
+  request.sampling.repetition_penalty = 100;
+  EXPECT_NE(first_token(), plain);
+  EXPECT_FALSE(prompt_has(first_token()));
+}
+
+TEST_F(Engine, penalties_do_not_depend_on_batches_or_on_reading_again) {
+  auto sampling = sampling_of();
+  sampling.repetition_penalty = 1.3;
+  sampling.presence_penalty = 0.4;
+  sampling.frequency_penalty = 0.2;
+  std::vector<GenerateRequest> requests;
+  for (std::int64_t i = 0; i < 8; ++i) requests.push_back(request_of(i, 3, sampling));
+  const auto expected = alone(requests);
+  auto limits = small_limits();
+  limits.sequences = 5;
+  auto engine = make_engine(limits);
+  for (const auto& request : requests) engine.add(request);
+  Answers answers;
+  for (int i = 0; engine.unfinished() > 0; ++i) {
+    collect(engine, answers);
+    if (i % 5 == 2) engine.set_weights(image_, PauseGenerationMode::retract);
+  }
+  expect_same(answers, expected);
+}
+
+TEST_F(Engine, the_longest_answer_may_be_shorter_than_the_shortest) {
+  auto sampling = sampling_of(5);
+  sampling.min_response_tokens = 20;
+  for (const auto& [id, answer] : alone({request_of(1, 4, sampling)})) {
+    EXPECT_EQ(answer.response.size(), 5U);
+    EXPECT_EQ(answer.ending, Ending::truncated);
+  }
+}
+
+TEST_F(Engine, refuses_token_ids_beyond_the_vocabulary) {
+  auto engine = make_engine();
+  for (const base::TokenId bad : {-1, 70}) {
+    auto request = request_of(0, 1);
+    request.prompt.back() = bad;
+    EXPECT_THROW(engine.add(request), base::ContractViolation);
+    request = request_of(0, 1);
+    request.sampling.stop_token_ids.push_back(bad);
+    EXPECT_THROW(engine.add(request), base::ContractViolation);
+  }
 }
 
 TEST_F(Engine, says_how_much_room_a_prompt_leaves) {

@@ -1,10 +1,14 @@
 #include "physarum/rollout/rollout_worker.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -74,6 +78,13 @@ class Worker : public testing::Test {
     exchange_.publisher()->publish(base::WeightVersion(version), store.values(), soon());
     head_.announce(version);
   }
+  /// Collective. Weights that give no finite logits.
+  void publish_broken(std::int64_t version) {
+    const model::ParameterStore shape(config_, model::Gradients::none);
+    const std::vector<float> values(shape.values().size(), std::numeric_limits<float>::quiet_NaN());
+    exchange_.publisher()->publish(base::WeightVersion(version), values, soon());
+    head_.announce(version);
+  }
   sample::Lease lease_of(std::int64_t group, std::int64_t n_samples, std::int64_t version) {
     sample::Lease lease;
     lease.id = base::LeaseId(1000 + group);
@@ -115,6 +126,49 @@ class Worker : public testing::Test {
       ASSERT_FALSE(deadline.expired()) << head_.groups().size() << " groups came";
       turn();
     }
+  }
+  [[nodiscard]] std::string text_of(const sample::Sample& sample, std::int64_t tokens) const {
+    return tokenizer_.decode(std::span(sample.tokens)
+                                 .subspan(static_cast<std::size_t>(sample.prompt_tokens),
+                                          static_cast<std::size_t>(tokens)));
+  }
+  static bool is_ascii(char byte) { return static_cast<unsigned char>(byte) < 0x80; }
+  /// Answers without stop strings, then the same with one that `make_string` makes of three tokens
+  /// of one of them (empty: not of these). It ends where its text first has the string.
+  void expect_stopped(
+      const std::function<std::string(std::span<const base::TokenId>)>& make_string) {
+    publish(0);
+    auto lease = lease_of(0, 64, 0);
+    lease.sampling.stop_token_ids.clear();
+    head_.lend(lease);
+    options_.concurrency = 64;
+    run_to(1);
+    std::string string;
+    std::size_t index = 0;
+    for (std::size_t i = 0; i < 64 && string.empty(); ++i) {
+      const auto response = std::span(sample_of(0, i).tokens)
+                                .subspan(static_cast<std::size_t>(sample_of(0, i).prompt_tokens));
+      for (std::size_t at = 4; at + 3 <= response.size() && string.empty(); ++at) {
+        string = make_string(response.subspan(at, 3));
+        index = i;
+      }
+    }
+    ASSERT_FALSE(string.empty());
+    lease.id = base::LeaseId(2000);
+    lease.group = base::GroupId(1);
+    lease.sampling.stop_strings = {string};
+    head_.lend(lease);
+    run_to(2);
+    const auto& whole = sample_of(0, index);
+    const auto& sample = sample_of(1, index);
+    EXPECT_EQ(sample.status, sample::SampleStatus::completed);
+    ASSERT_LE(sample.tokens.size(), whole.tokens.size());
+    EXPECT_TRUE(std::equal(sample.tokens.begin(), sample.tokens.end(), whole.tokens.begin()));
+    EXPECT_EQ(sample.response, text_of(sample, sample.response_tokens()));
+    EXPECT_NE(sample.response.find(string), std::string::npos);
+    const auto without_last = text_of(sample, sample.response_tokens() - 1);
+    EXPECT_EQ(without_last.find(string), std::string::npos);
+    EXPECT_EQ(sample.trained_tokens(), sample.response_tokens());
   }
   const sample::Sample& sample_of(std::int64_t group, std::size_t index = 0) {
     return head_.groups().at(group).samples.at(index);
@@ -323,6 +377,65 @@ TEST_F(Worker, a_prompt_that_does_not_fit_fails_and_is_counted) {
   }
   EXPECT_NE(sample_of(2).status, sample::SampleStatus::failed);
   EXPECT_EQ(worker().statistics().at("rollout/failed_samples"), 4);
+}
+
+TEST_F(Worker, a_stop_string_and_its_last_token_stay_in_the_sample) {
+  // Of the last byte of a token and the first of the next, which has more: it ends inside.
+  expect_stopped([this](std::span<const base::TokenId> three) -> std::string {
+    const auto before = tokenizer_.token_bytes(three[1]);
+    const auto last = tokenizer_.token_bytes(three[2]);
+    if (before.empty() || last.size() < 2 || !is_ascii(before.back()) || !is_ascii(last.front()))
+      return {};
+    return {before.back(), last.front()};
+  });
+}
+
+TEST_F(Worker, special_tokens_do_not_interrupt_a_stop_string) {
+  expect_stopped([this](std::span<const base::TokenId> three) -> std::string {
+    const auto before = tokenizer_.token_bytes(three[0]);
+    const auto after = tokenizer_.token_bytes(three[2]);
+    const bool special = tokenizer_.is_special(three[1]);
+    if (!special || tokenizer_.is_special(three[0]) || tokenizer_.is_special(three[2])) return {};
+    if (!is_ascii(before.back()) || !is_ascii(after.front())) return {};
+    return std::string(1, before.back()) + std::string(after);
+  });
+}
+
+TEST_F(Worker, stop_tokens_beyond_the_vocabulary_fail_the_prompt) {
+  publish(0);
+  auto lease = lease_of(0, 2, 0);
+  lease.sampling.stop_token_ids = {512};
+  head_.lend(lease);
+  run_to(1);
+  EXPECT_EQ(sample_of(0).status, sample::SampleStatus::failed);
+}
+
+TEST_F(Worker, gives_up_when_samples_fail_in_a_row) {
+  std::int64_t group = 0;
+  const auto lend = [&](std::int64_t samples, std::int64_t version) {
+    for (std::int64_t i = 0; i < samples; i += 4) head_.lend(lease_of(group++, 4, version));
+  };
+  const auto finish = [&] { run_to(static_cast<std::size_t>(group)); };
+  publish_broken(0);
+  lend(60, 0);
+  finish();
+  EXPECT_EQ(sample_of(14).status, sample::SampleStatus::failed);
+  EXPECT_TRUE(sample_of(14).removed);
+  // A good one between them, and the row begins anew.
+  publish(1);
+  lend(4, 1);
+  finish();
+  publish_broken(2);
+  lend(60, 2);
+  finish();
+  EXPECT_EQ(worker().statistics().at("rollout/failed_samples"), 120);
+  lend(4, 2);
+  try {
+    finish();
+    FAIL() << "it went on";
+  } catch (const BrokenWeights& error) {
+    EXPECT_NE(std::string(error.what()).find("weight version 2 "), std::string::npos);
+  }
 }
 
 TEST_F(Worker, drops_everything_when_the_run_is_over) {

@@ -1,5 +1,7 @@
 #include "physarum/sample/wire.hpp"
 
+#include <limits>
+
 #include <gtest/gtest.h>
 
 #include "physarum/sample/micro_batches.hpp"
@@ -76,6 +78,34 @@ TEST(Wire, a_plan_with_uneven_micro_batches_is_malformed) {
   plan = make_plan();
   plan.micro_batches[1][1][0].push_back(12);
   EXPECT_THROW((void)decode_plan(encode(plan)), MalformedBytes);
+}
+
+TEST(Wire, sampling_options_that_make_no_sense_are_malformed) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto refused = [](auto spoil) {
+    auto lease = testing::make_lease();
+    spoil(lease.sampling);
+    EXPECT_THROW((void)decode_lease(encode(lease)), MalformedBytes);
+  };
+  for (const double bad : {nan, -0.5}) {
+    refused([&](SamplingOptions& o) { o.temperature = bad; });
+    refused([&](SamplingOptions& o) { o.top_p = bad; });
+    refused([&](SamplingOptions& o) { o.min_p = bad; });
+  }
+  for (const double bad : {nan, std::numeric_limits<double>::infinity()}) {
+    refused([&](SamplingOptions& o) { o.repetition_penalty = bad; });
+    refused([&](SamplingOptions& o) { o.presence_penalty = bad; });
+    refused([&](SamplingOptions& o) { o.frequency_penalty = bad; });
+  }
+  refused([](SamplingOptions& o) { o.repetition_penalty = 0; });
+  refused([](SamplingOptions& o) { o.top_p = 0; });
+  refused([](SamplingOptions& o) { o.min_p = 1.5; });
+  refused([](SamplingOptions& o) { o.min_response_tokens = -1; });
+  refused([](SamplingOptions& o) { o.max_response_tokens = -1; });
+  refused([](SamplingOptions& o) { o.stop_token_ids = {3, -1}; });
+  refused([](SamplingOptions& o) { o.stop_strings = {"a", ""}; });
+  refused([](SamplingOptions& o) { o.stop_strings = {std::string(1001, 'x')}; });
+  refused([](SamplingOptions& o) { o.stop_strings.assign(17, "x"); });
 }
 
 template <class Decode>

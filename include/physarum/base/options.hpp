@@ -15,7 +15,7 @@ namespace physarum::base {
 struct Option {
   std::string name;   ///< without dashes in front: "rollout-batch-size"
   std::string topic;  ///< TOML table and heading in the docs: "rollout"
-  std::string type;   ///< "integer", "number", "text", "switch", "list"; shown in help and docs
+  std::string type;   ///< "integer", "number", "text", "switch", "list ..."; shown in help and docs
   std::string help;   ///< one sentence
   std::string default_text;
   std::vector<std::string> choices;  ///< empty: anything that parses
@@ -23,6 +23,7 @@ struct Option {
   std::function<void(std::string_view value, std::string_view where)> set;
   std::function<std::string()> get;  ///< the resolved value as text
   [[nodiscard]] bool is_switch() const { return type == "switch"; }
+  [[nodiscard]] bool is_text_list() const { return type == "text or array of texts"; }
   [[nodiscard]] std::string key() const;  ///< name with underscores
 };
 
@@ -50,6 +51,9 @@ class OptionTable {
   void add_switch(std::string name, bool& field, std::string help);
   void add_list(std::string name, std::vector<std::int64_t>& field, std::string help);
   void add_list(std::string name, std::vector<std::string>& field, std::string help);
+  /// Texts that may hold anything, commas, blanks and line breaks too: on the command line one text
+  /// as it stands or a TOML array, `["\\n\\n", "Q:"]`; in a TOML file a text or an array.
+  void add_texts(std::string name, std::vector<std::string>& field, std::string help);
   /// Enumerations: texts[i] stands for the enumerator with value i.
   template <class E>
   requires std::is_enum_v<E>

@@ -2,10 +2,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "physarum/base/ids.hpp"
+
+#include "physarum/text/tokenizer.hpp"
 
 #include "physarum/sample/sample.hpp"
 #include "physarum/sample/sampling_options.hpp"
@@ -37,6 +40,7 @@ struct GenerateRequest {
 
 enum class Ending {
   stopped,    ///< by a stop token, which is the last token
+  matched,    ///< by a stop string, which ends in the last token (perhaps not with it)
   truncated,  ///< by a limit of tokens
   aborted,    ///< by new weights (PauseGenerationMode::abort)
   failed,     ///< the model's logits were not finite
@@ -45,8 +49,8 @@ enum class Ending {
 struct Generated {
   base::SampleId id;
   std::vector<base::TokenId> response;
-  /// Of each token under softmax(logits / temperature) over all tokens, whatever top-k and top-p
-  /// left out; with temperature 0 under softmax(logits).
+  /// Of each token under softmax(logits / temperature) over all tokens, whatever the other options
+  /// made of the distribution that it was drawn from; with temperature 0 under softmax(logits).
   std::vector<float> log_probs;
   std::vector<sample::VersionRun> versions;
   Ending ending = Ending::stopped;
@@ -76,9 +80,11 @@ struct EngineStatistics {
 /// back and waits; its tokens stay and are read again later. The oldest is never stopped.
 class DecodeEngine {
  public:
-  /// `seed`: of sampling. The engine has no weights yet. Throws UserError if the cache cannot hold
-  /// one sequence of context_tokens.
-  DecodeEngine(const model::ModelConfig& config, const EngineLimits& limits, std::uint64_t seed);
+  /// `seed`: of sampling. `tokenizer`: what says the text of answers; only requests with stop
+  /// strings need it. The engine has no weights yet. Throws UserError if the cache cannot hold one
+  /// sequence of context_tokens.
+  DecodeEngine(const model::ModelConfig& config, const EngineLimits& limits, std::uint64_t seed,
+               std::optional<text::Tokenizer> tokenizer = std::nullopt);
   ~DecodeEngine();
   DecodeEngine(const DecodeEngine&) = delete;
   DecodeEngine& operator=(const DecodeEngine&) = delete;
@@ -95,8 +101,8 @@ class DecodeEngine {
   /// Most tokens that an answer to a prompt of this length may have; 0: there is no room for one.
   [[nodiscard]] std::int64_t response_room(std::int64_t prompt_tokens,
                                            const sample::SamplingOptions& sampling) const;
-  /// Queues a request, whose response_room() is at least 1. Works on requests in the order in which
-  /// they came.
+  /// Queues a request, whose response_room() is at least 1 and whose token ids are all in the
+  /// vocabulary. Works on requests in the order in which they came.
   void add(GenerateRequest request);
   /// Does one step; there are weights. Returns the sequences that ended.
   [[nodiscard]] std::vector<Generated> step();

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "physarum/base/options.hpp"
@@ -24,15 +25,23 @@ struct RolloutOptions {
   double temperature = 1.0;  ///< > 0: the trainer divides its logits by the same
   double top_p = 1.0;
   std::int64_t top_k = -1;
+  double min_p = 0.0;
+  double repetition_penalty = 1.0;  ///< penalties hold for evaluation too
+  double presence_penalty = 0.0;
+  double frequency_penalty = 0.0;
   std::optional<std::int64_t> max_context_len;   ///< unset: what the model can
   std::optional<std::int64_t> max_prompt_len;    ///< unset: context − 1
   std::optional<std::int64_t> max_response_len;  ///< unset: context − 1
+  std::int64_t min_response_len = 0;             ///< so many tokens come before a stop token can
   std::vector<std::int64_t> stop_token_ids;      ///< besides the model's end tokens
+  std::vector<std::string> stop;                 ///< an answer ends where one of these texts ends
 
   std::optional<double> eval_temperature;  ///< 0: the likeliest token; unset: as in training
   std::optional<double> eval_top_p;
   std::optional<std::int64_t> eval_top_k;
+  std::optional<double> eval_min_p;
   std::optional<std::int64_t> eval_max_response_len;
+  std::optional<std::int64_t> eval_min_response_len;
 
   std::optional<std::int64_t> seed;       ///< of sampling; unset: the run's
   std::int64_t concurrency = 512;         ///< sequences in flight on one engine
@@ -54,10 +63,13 @@ struct RolloutOptions {
   [[nodiscard]] sample::SamplingOptions evaluation_sampling(const model::ModelConfig& model) const;
 };
 
-/// --rollout-temperature, --rollout-top-p, --rollout-top-k, --rollout-max-context-len,
-/// --rollout-max-prompt-len, --rollout-max-response-len, --rollout-stop-token-ids,
-/// --eval-temperature, --eval-top-p, --eval-top-k, --eval-max-response-len, --rollout-seed,
-/// --sglang-server-concurrency, --sglang-chunked-prefill-size, --kv-cache-bytes, --rollout-threads,
+/// --rollout-temperature, --rollout-top-p, --rollout-top-k, --rollout-min-p,
+/// --rollout-repetition-penalty, --rollout-presence-penalty, --rollout-frequency-penalty,
+/// --rollout-max-context-len, --rollout-max-prompt-len, --rollout-max-response-len,
+/// --rollout-min-response-len, --rollout-stop-token-ids, --rollout-stop, --eval-temperature,
+/// --eval-top-p, --eval-top-k, --eval-min-p, --eval-max-response-len, --eval-min-response-len,
+/// --rollout-seed, --sglang-server-concurrency, --sglang-chunked-prefill-size, --kv-cache-bytes,
+/// --rollout-threads,
 /// --pause-generation-mode.
 void declare_options(base::OptionTable& table, RolloutOptions& options);
 

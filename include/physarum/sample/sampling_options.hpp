@@ -1,20 +1,33 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "physarum/sample/ids.hpp"
 
 namespace physarum::sample {
 
+inline constexpr std::size_t most_stop_strings = 16;
+inline constexpr std::size_t most_stop_string_bytes = 1000;
+
 /// How the answers to one prompt are drawn. A value that travels in every lease.
 struct SamplingOptions {
-  double temperature = 1.0;              ///< 0: the likeliest token (evaluation only)
-  std::int64_t top_k = -1;               ///< -1: off
-  double top_p = 1.0;                    ///< in (0, 1]; 1: off
+  double temperature = 1.0;  ///< 0: the likeliest token (evaluation only)
+  std::int64_t top_k = -1;   ///< -1: off
+  double top_p = 1.0;        ///< in (0, 1]; 1: off
+  double min_p = 0.0;        ///< in [0, 1]; share of the likeliest's; 0: off
+  // Shape what is drawn, not what is recorded as log-probability.
+  double repetition_penalty = 1.0;       ///< > 0; divides positive logits of tokens seen; 1: off
+  double presence_penalty = 0.0;         ///< subtracted from logits of tokens of the answer; 0: off
+  double frequency_penalty = 0.0;        ///< the same, times how often they are there; 0: off
+  std::int64_t min_response_tokens = 0;  ///< so many come before a stop token can
   std::int64_t max_response_tokens = 0;  ///< new tokens of one answer
   std::int64_t max_context_tokens = 0;   ///< prompt and response together
   std::vector<TokenId> stop_token_ids;   ///< an answer ends after (and with) one of them
+  /// An answer ends after (and with) the token in which one of them ends. At most
+  /// most_stop_strings, none empty.
+  std::vector<std::string> stop_strings;
 
   friend bool operator==(const SamplingOptions&, const SamplingOptions&) = default;
 };
