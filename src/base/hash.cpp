@@ -5,7 +5,16 @@
 
 #include <xxhash.h>
 
+#include "hash_long.hpp"
+
 namespace physarum::base {
+
+namespace {
+LongHash plain_hash(const std::byte* bytes, std::size_t size) {
+  const XXH128_hash_t value = XXH3_128bits(bytes, size);
+  return {value.low64, value.high64};
+}
+}  // namespace
 
 std::uint64_t hash64(std::span<const std::byte> bytes, std::uint64_t seed) {
   return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
@@ -23,8 +32,9 @@ std::string Digest::hex() const {
 }
 
 Digest digest128(std::span<const std::byte> bytes) {
-  const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
-  return {hash.low64, hash.high64};
+  static const HashLong best = avx2_hash() != nullptr ? avx2_hash() : plain_hash;
+  const LongHash hash = best(bytes.data(), bytes.size());
+  return {hash.low, hash.high};
 }
 
 }  // namespace physarum::base
