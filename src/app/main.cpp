@@ -76,7 +76,8 @@ ExitCode dispatch(const std::vector<std::string>& words, Communicator& world) {
       world.describe() + ", phase '" + parallel::Phase::current() + "': " + text;
   base::log_error(line);
   base::stop_logging();
-  print_error(line);
+  // The first rank's log goes to the terminal too, those of others to their files alone.
+  if (world.rank() != 0) print_error(line);
   parallel::abort_job(static_cast<int>(code));
 }
 

@@ -1,10 +1,13 @@
 #include "head.hpp"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "physarum/base/error.hpp"
 #include "physarum/base/logging.hpp"
+
+#include "physarum/buffer/server.hpp"
 
 namespace physarum::buffer {
 
@@ -24,6 +27,7 @@ bool Head::receive(const exchange::Envelope& envelope) {
   last_message_s_ = context_.clock.served_s();
   switch (envelope.kind) {
     case MessageKind::work_request:
+    case MessageKind::alarm:
     case MessageKind::arrival:
       receive_engine(envelope);
       return true;
@@ -54,6 +58,10 @@ void Head::receive_engine(const exchange::Envelope& envelope) {
     const auto request = exchange::decode<exchange::WorkRequest>(envelope.bytes);
     work_.ask(envelope.peer, request);
     return;
+  }
+  if (envelope.kind == MessageKind::alarm) {
+    throw EngineAlarm("the engine on rank " + std::to_string(envelope.peer.value()) +
+                      " cannot go on: " + exchange::decode<exchange::Alarm>(envelope.bytes).text);
   }
   const auto arrival = exchange::decode<exchange::Arrival>(envelope.bytes);
   context_.attendance.heard({arrival.engine, Party::engine}, context_.clock.served_s());

@@ -120,6 +120,7 @@ void BufferServer::Impl::check_sender(const Envelope& envelope) const {
   switch (envelope.kind) {
     case MessageKind::work_request:
     case MessageKind::delivery:
+    case MessageKind::alarm:
       right = holds(peers.engines, envelope.peer);
       if (right && !attendance.is_present({envelope.peer, Party::engine}))
         throw base::MalformedBytes("its engine has left");

@@ -27,6 +27,7 @@ constexpr std::array kinds = {
     KindEntry{goodbye, Party::server, "goodbye"},
     KindEntry{arrival, Party::server, "arrival"},
     KindEntry{archive_ready, Party::server, "archive_ready"},
+    KindEntry{alarm, Party::server, "alarm"},
     KindEntry{delivery, Party::server, "delivery"},
     KindEntry{fetch_request, Party::server, "fetch_request"},
     KindEntry{release, Party::server, "release"},

@@ -83,6 +83,17 @@ Finish decode(ByteView bytes) {
   return {};
 }
 
+Bytes encode(const Alarm& message) {
+  ByteWriter out;
+  out.put_string(message.text);
+  return out.take();
+}
+
+template <>
+Alarm decode(ByteView bytes) {
+  return read_all(bytes, [](ByteReader& in) { return Alarm{in.get_string()}; });
+}
+
 Bytes encode(const Goodbye& message) {
   ByteWriter out;
   out.put(message.role);

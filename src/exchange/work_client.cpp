@@ -81,4 +81,8 @@ void WorkClient::hand_in(const sample::SampleGroup& group) {
   held_.erase(found);
 }
 
+void WorkClient::raise_alarm(std::string_view why) {
+  if (!finished_) send(transport_, buffers_.front(), Alarm{std::string(why)});
+}
+
 }  // namespace physarum::exchange

@@ -38,6 +38,7 @@ RolloutWorker::Impl::Impl(const RolloutPartners& partners, const RolloutOptions&
 
 bool RolloutWorker::Impl::advance() {
   if (finished()) return false;
+  if (gave_up_) return partners_.work.poll(0, engine_.version());
   bool busy = poll();
   if (finished()) {
     engine_.clear();
@@ -150,10 +151,11 @@ void RolloutWorker::Impl::count_failures(const Generated& answer) {
   if (failures_in_a_row_ == 0) {
     base::log_warning(what + ": sample " + std::to_string(answer.id.value()) + " failed");
   }
-  if (++failures_in_a_row_ < most_failures_in_a_row) return;
-  throw BrokenWeights(
+  if (++failures_in_a_row_ < most_failures_in_a_row || gave_up_) return;
+  partners_.work.raise_alarm(
       what + ": " + std::to_string(failures_in_a_row_) +
       " samples in a row failed; go on from an earlier checkpoint with a lower --lr");
+  gave_up_ = true;
 }
 
 /// Neighbours of a group share the reading of their prompt again.

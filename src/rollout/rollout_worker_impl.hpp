@@ -63,6 +63,7 @@ class RolloutWorker::Impl {
   std::int64_t groups_ = 0;
   std::int64_t failed_samples_ = 0;
   std::int64_t failures_in_a_row_ = 0;
+  bool gave_up_ = false;
   double verify_s_ = 0;
 };
 

@@ -108,6 +108,7 @@ output=$(launch 3 generate --hf-checkpoint "$work/nan" --runs-dir "$work/nan-run
   --n-samples-per-prompt 8 --rollout-max-response-len 4 --rollout-ranks 2 --log-level error 2>&1 >/dev/null)
 code=$?
 [ "$code" = 3 ] || fail "code $code instead of 3 for broken weights: $output"
+[ "$(printf '%s\n' "$output" | grep -c .)" = 1 ] || fail "more than one line for broken weights: $output"
 printf '%s\n' "$output" | grep -q "the logits of weight version 0 are not finite: 64 samples in a row failed" ||
   fail "broken weights: $output"
 

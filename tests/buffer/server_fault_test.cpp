@@ -170,6 +170,26 @@ TEST(ServerFaults, messages_of_a_role_that_the_sender_has_not_are_dropped) {
   expect_the_usual_batches(circle);
 }
 
+TEST(ServerFaults, an_alarm_of_an_engine_ends_the_run_and_one_of_others_does_not) {
+  Circle circle(small());
+  const auto raise = [&](int from) {
+    circle.network().inject(from, 0, static_cast<int>(MessageKind::alarm),
+                            encode(exchange::Alarm{"no numbers"}));
+  };
+  raise(1);  // a trainer
+  circle.turn();
+  EXPECT_EQ(circle.counters().malformed_messages, 1);
+  const int engine = circle.engine_rank(0);
+  raise(engine);
+  try {
+    circle.run();
+    FAIL() << "it went on";
+  } catch (const EngineAlarm& alarm) {
+    EXPECT_EQ(alarm.what(),
+              "the engine on rank " + std::to_string(engine) + " cannot go on: no numbers");
+  }
+}
+
 TEST(ServerFaults, a_group_that_nobody_asked_for_is_thrown_away) {
   Circle circle(small());
   auto group = st::make_group(15, 2);  // step 3: not lent yet

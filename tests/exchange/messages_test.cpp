@@ -51,6 +51,7 @@ auto all_messages() {
       Snapshot{4, Bytes(9, std::byte{5})},
       ErrandOrder{4, Errand::save_and_stop, ErrandForm::before_batch},
       Notice{true, "a text"},
+      Alarm{"a reason"},
       StopRequest{}};
 }
 

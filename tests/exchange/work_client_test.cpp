@@ -101,5 +101,13 @@ TEST_F(WorkClientTest, drops_and_counts_malformed_replies) {
   EXPECT_FALSE(client_.finished());
 }
 
+TEST_F(WorkClientTest, an_alarm_goes_to_the_head) {
+  client_.raise_alarm("no numbers");
+  const auto envelope = head_.try_receive(Party::server);
+  ASSERT_TRUE(envelope);
+  ASSERT_EQ(envelope->kind, MessageKind::alarm);
+  EXPECT_EQ(decode<Alarm>(envelope->bytes).text, "no numbers");
+}
+
 }  // namespace
 }  // namespace physarum::exchange

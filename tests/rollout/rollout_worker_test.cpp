@@ -429,13 +429,21 @@ TEST_F(Worker, gives_up_when_samples_fail_in_a_row) {
   lend(60, 2);
   finish();
   EXPECT_EQ(worker().statistics().at("rollout/failed_samples"), 120);
+  EXPECT_TRUE(head_.alarms().empty());
+  lend(8, 2);
+  const auto deadline = soon();
+  while (head_.alarms().empty() && !deadline.expired()) turn();
+  turns(20);
+  ASSERT_EQ(head_.alarms().size(), 1U);
+  EXPECT_NE(head_.alarms().front().find("weight version 2 "), std::string::npos);
+  // It does nothing more, and ends with the run.
+  const auto groups = head_.groups().size();
   lend(4, 2);
-  try {
-    finish();
-    FAIL() << "it went on";
-  } catch (const BrokenWeights& error) {
-    EXPECT_NE(std::string(error.what()).find("weight version 2 "), std::string::npos);
-  }
+  turns(20);
+  EXPECT_EQ(head_.groups().size(), groups);
+  head_.end();
+  turns(5);
+  EXPECT_TRUE(worker().finished());
 }
 
 TEST_F(Worker, drops_everything_when_the_run_is_over) {

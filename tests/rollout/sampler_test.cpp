@@ -192,6 +192,22 @@ TEST(Sampler, no_set_takes_in_a_token_without_mass) {
   }
 }
 
+TEST(Sampler, rounding_draws_no_token_without_mass) {
+  // Sums over masses of many magnitudes are rounded, so that the last number may lie behind all.
+  const base::RandomStream stream(5, base::StreamKind::test);
+  Sampler sampler(vocab);
+  for (std::uint64_t round = 0; round < 2000; ++round) {
+    std::vector<float> logits(vocab, -std::numeric_limits<float>::infinity());
+    for (std::uint32_t i = 0; i < 60; ++i) {
+      logits[i] = -40.0F * static_cast<float>(stream.uniform(round, i));
+    }
+    for (const auto& options : {options_of(1.0), options_of(1.0, 100)}) {
+      const auto drawn = sampler.draw(logits.data(), options, std::nextafter(1.0, 0.0));
+      ASSERT_LT(drawn.token, 60) << "round " << round;
+    }
+  }
+}
+
 TEST(Sampler, top_k_of_everything_is_the_whole_softmax) {
   const auto logits = some_logits();
   expect_distribution(logits, options_of(1.0, vocab, 1.0), softmax(logits, 1.0));

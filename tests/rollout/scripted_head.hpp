@@ -3,6 +3,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -25,6 +26,7 @@ class ScriptedHead {
   [[nodiscard]] const std::map<std::int64_t, sample::SampleGroup>& groups() const {
     return groups_;
   }
+  [[nodiscard]] const std::vector<std::string>& alarms() const { return alarms_; }
 
   void serve() {
     while (auto envelope = network_.endpoint(0).try_receive(exchange::Party::server)) {
@@ -34,6 +36,8 @@ class ScriptedHead {
         auto group = exchange::decode<exchange::Delivery>(envelope->bytes).group;
         const auto id = group.id.value();
         groups_.emplace(id, std::move(group));
+      } else if (envelope->kind == exchange::MessageKind::alarm) {
+        alarms_.push_back(exchange::decode<exchange::Alarm>(envelope->bytes).text);
       }
     }
     if (request_) answer();
@@ -59,6 +63,7 @@ class ScriptedHead {
   exchange::WorkClient client_;
   std::deque<sample::Lease> leases_;
   std::map<std::int64_t, sample::SampleGroup> groups_;
+  std::vector<std::string> alarms_;
   std::optional<exchange::WorkRequest> request_;
   base::WeightVersion newest_;
   bool over_ = false;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <stdexcept>
 
 #include "physarum/parallel/communicator.hpp"
 
@@ -9,6 +10,12 @@
 #include "physarum/buffer/server_settings.hpp"
 
 namespace physarum::buffer {
+
+/// An engine has said why the run cannot go on.
+class EngineAlarm : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
 
 /// A buffer rank. All buffer ranks store groups and serve them; the first one, the head, also
 /// decides who works on what. It runs as a rank's role loop, or as a progress hook of a rank that
@@ -30,7 +37,7 @@ class BufferServer {
 
   /// One turn; waits only while an archive is written. True if it did something. Throws
   /// DeadlineExceeded naming rank and phase if a client has been silent for too long or if nothing
-  /// can go on, WorldError if a file could not be written.
+  /// can go on, WorldError if a file could not be written, and on the head EngineAlarm.
   bool advance();
   /// True when all clients and all other buffer ranks have said goodbye: nothing more will come.
   [[nodiscard]] bool finished() const;

@@ -23,6 +23,7 @@ enum class MessageKind : int {
   goodbye,           ///< engine, trainer: "I send nothing more"
   arrival,           ///< buffer rank: "I have stored this group"
   archive_ready,     ///< buffer rank: "I am entering the archive"
+  alarm,             ///< engine: "the run cannot go on"
   // to a buffer rank
   delivery,        ///< engine: a finished group
   fetch_request,   ///< trainer: "send me these samples"

@@ -131,6 +131,12 @@ struct Notice {
   std::string text;
 };
 
+/// Engine to head: why the run cannot go on. The head ends it, so that one rank speaks for all.
+struct Alarm {
+  static constexpr MessageKind kind = MessageKind::alarm;
+  std::string text;
+};
+
 /// Any rank that was asked to stop by a signal, to the head.
 struct StopRequest {
   static constexpr MessageKind kind = MessageKind::stop_request;
@@ -209,6 +215,7 @@ struct Shutdown {
 [[nodiscard]] Bytes encode(const Snapshot& message);
 [[nodiscard]] Bytes encode(const ErrandOrder& message);
 [[nodiscard]] Bytes encode(const Notice& message);
+[[nodiscard]] Bytes encode(const Alarm& message);
 [[nodiscard]] Bytes encode(const StopRequest& message);
 [[nodiscard]] Bytes encode(const Finish& message);
 [[nodiscard]] Bytes encode(const Goodbye& message);
@@ -250,6 +257,8 @@ template <>
 ErrandOrder decode<ErrandOrder>(ByteView bytes);
 template <>
 Notice decode<Notice>(ByteView bytes);
+template <>
+Alarm decode<Alarm>(ByteView bytes);
 template <>
 StopRequest decode<StopRequest>(ByteView bytes);
 template <>

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -40,6 +41,9 @@ class WorkClient {
   /// group breaks an invariant or does not belong to such a lease. Members of status `aborted` make
   /// the buffer lend the group again.
   void hand_in(const sample::SampleGroup& group);
+
+  /// Tells the head why the run cannot go on; the head ends it.
+  void raise_alarm(std::string_view why);
 
   /// True when the run is over: drop what is in flight, stop polling. Goodbye has been said.
   [[nodiscard]] bool finished() const { return finished_; }

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <stdexcept>
 
 #include "physarum/base/metrics.hpp"
 
@@ -33,15 +32,9 @@ struct RolloutPartners {
   std::int64_t seed;  ///< of sampling, where the options name none
 };
 
-/// More answers than one prompt has fail one after another only if the weights are no good: after
-/// so many an engine gives up.
+/// So many answers fail one after another only if the weights are no good: the worker then raises
+/// the alarm, which names the weight version, and does nothing more. The head ends the run.
 inline constexpr std::int64_t most_failures_in_a_row = 64;
-
-/// The logits of a weight version, which the text names, are not finite.
-class BrokenWeights : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 /// The role loop of one engine (one rank): takes leases, generates, verifies, hands in complete
 /// groups; between decode steps it looks for new weights, pulls them in slices into a shadow image
@@ -57,7 +50,7 @@ class RolloutWorker {
   RolloutWorker& operator=(RolloutWorker&&) noexcept;
 
   /// One turn: messages, a slice of a pull, at most one decode step. True if it did something; does
-  /// not wait. Throws what the puller throws when weights cannot be had, and BrokenWeights.
+  /// not wait. Throws what the puller throws when weights cannot be had.
   bool advance();
   /// The run is over (the work client said so); what was in flight is dropped.
   [[nodiscard]] bool finished() const;
