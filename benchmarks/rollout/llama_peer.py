@@ -37,7 +37,7 @@ def arguments():
 
 @llama.llama_log_callback
 def say_nothing(level, text, _):
-    if level >= 4:  # errors
+    if level == 4:  # an error; 5 goes on with the line before
         sys.stderr.write(text.decode())
 
 
@@ -123,8 +123,8 @@ def measure_decode(args):
         for _ in range(args.tokens):
             decode(count)
         seconds = time.perf_counter() - begin
-        print(json.dumps({"engine": "llama.cpp", "what": "decode", "storage": args.storage, "context": args.context,
-                          "sequences": count, "tokens_per_s": count * args.tokens / seconds}))
+        print(json.dumps({"engine": "llama.cpp", "what": "decode", "storage": args.storage, "flash": args.flash,
+                          "context": args.context, "sequences": count, "tokens_per_s": count * args.tokens / seconds}))
 
 
 def measure_prefill(args):
@@ -136,8 +136,8 @@ def measure_prefill(args):
         begin = time.perf_counter()
         engine.read_prompt(prompt, 0)
         seconds.append(time.perf_counter() - begin)
-    print(json.dumps({"engine": "llama.cpp", "what": "prefill", "storage": args.storage, "context": args.context,
-                      "tokens_per_s": args.context / statistics.median(seconds[1:])}))
+    print(json.dumps({"engine": "llama.cpp", "what": "prefill", "storage": args.storage, "flash": args.flash,
+                      "context": args.context, "tokens_per_s": args.context / statistics.median(seconds[1:])}))
 
 
 def measure_batch(args):

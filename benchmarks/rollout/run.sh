@@ -73,12 +73,16 @@ for ((round = 1; round <= rounds; ++round)); do
     for context in 128 1024; do
       record smollm2 ours "$smollm2" decode --context $context --tokens "$steps" --distinct "$(distinct $context)"
       wanted llama || continue
-      for storage in F32 BF16; do record smollm2 llama decode $storage --context $context --tokens "$steps"; done
+      for storage in F32 BF16; do for flash in off on; do
+        record smollm2 llama decode $storage --flash $flash --context $context --tokens "$steps"
+      done; done
     done
     record smollm2 ours "$smollm2" prefill --context 1024
   fi
   if wanted llama; then
-    for storage in F32 BF16; do record smollm2 llama prefill $storage --context 1024; done
+    for storage in F32 BF16; do for flash in off on; do
+      record smollm2 llama prefill $storage --flash $flash --context 1024
+    done; done
     [ $round -gt 1 ] || record smollm2 llama batch F32 --context 32 --tokens 128 --prompts 32
   fi
   if wanted prefix; then record smollm2 ours "$smollm2" shared --context 1024; fi
