@@ -75,13 +75,11 @@ FigureOptions read_options(int count, char** arguments) {
       throw base::UserError("is no option", name, "benchmarks/rollout/README.md lists them");
     }
   }
-  if (options.threads != 1) {
-    throw base::UserError("an engine has one thread", "--threads", "leave it at 1");
-  }
   return options;
 }
 
-LoadedEngine load_engine(const FigureOptions& options, const EngineLimits& limits) {
+LoadedEngine load_engine(const FigureOptions& options, EngineLimits limits) {
+  limits.threads = static_cast<int>(options.threads);
   auto config = model::read_hf_config(options.model);
   LoadedEngine loaded{config, DecodeEngine(config, limits, 1)};
   loaded.engine.set_weights(load_image(options.model, config), PauseGenerationMode::retract);

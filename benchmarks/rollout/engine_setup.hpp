@@ -32,7 +32,7 @@ struct LoadedEngine {
   model::ModelConfig config;
   DecodeEngine engine;
 };
-[[nodiscard]] LoadedEngine load_engine(const FigureOptions& options, const EngineLimits& limits);
+[[nodiscard]] LoadedEngine load_engine(const FigureOptions& options, EngineLimits limits);
 
 /// Token ids that are the same for every engine in the comparison (benchmarks/rollout/prompts.py).
 [[nodiscard]] std::vector<base::TokenId> make_prompt(std::int64_t index, std::int64_t tokens,

@@ -23,14 +23,25 @@ PHYSARUM_INLINE Floats load_weights(const std::uint16_t* from) {
   return v;
 }
 
+/// So few rows take more panels at once, as streams that the processor foresees by itself.
+constexpr int most_wide_rows = 3;
+
+/// Weights that will be needed next come from the second or third cache, or from memory. A line of
+/// each panel is asked for in every step of the depth; all at once they would hold up the tile.
+struct Ahead {
+  const char* at = nullptr;
+  std::int64_t panel_bytes = 0;  ///< from one panel to the next
+  std::int64_t step_bytes = 0;
+};
+
 /// `rows` rows by `panels` times 16 columns, y[r] = start[r] + sum over k of x[r, k] * panel[k].
 /// The sum starts at 0: started at a large residual, every step would round at its magnitude.
 /// `start` may be y.
 template <int rows, int panels, class Weight>
 PHYSARUM_INLINE void multiply_tile_rows(const PanelTaskOf<Weight>& task, const float* x,
                                         const Weight* panel, const float* start,
-                                        std::int64_t start_stride, float* y,
-                                        std::int64_t y_stride) {
+                                        std::int64_t start_stride, float* y, std::int64_t y_stride,
+                                        Ahead ahead) {
   constexpr int vectors = panels * panel_vectors;
   Floats sums[rows][vectors];
 #pragma GCC unroll 8
@@ -55,6 +66,11 @@ PHYSARUM_INLINE void multiply_tile_rows(const PanelTaskOf<Weight>& task, const f
 #pragma GCC unroll 8
       for (int v = 0; v < vectors; ++v) sums[r][v] = multiply_add(factor, b[v], sums[r][v]);
     }
+    if constexpr (rows > most_wide_rows) {
+#pragma GCC unroll 8
+      for (int p = 0; p < panels; ++p) __builtin_prefetch(ahead.at + p * ahead.panel_bytes, 0, 3);
+      ahead.at += ahead.step_bytes;
+    }
     panel += panel_columns;
     x += task.step;
   }
@@ -70,20 +86,20 @@ PHYSARUM_INLINE void multiply_tile_rows(const PanelTaskOf<Weight>& task, const f
 template <int panels, class Weight>
 inline void multiply_tile_of(std::int64_t rows, const PanelTaskOf<Weight>& task, const float* x,
                              const Weight* panel, const float* start, std::int64_t start_stride,
-                             float* y, std::int64_t y_stride) {
+                             float* y, std::int64_t y_stride, Ahead ahead) {
   switch (rows) {
     case 1:
-      return multiply_tile_rows<1, panels>(task, x, panel, start, start_stride, y, y_stride);
+      return multiply_tile_rows<1, panels>(task, x, panel, start, start_stride, y, y_stride, ahead);
     case 2:
-      return multiply_tile_rows<2, panels>(task, x, panel, start, start_stride, y, y_stride);
+      return multiply_tile_rows<2, panels>(task, x, panel, start, start_stride, y, y_stride, ahead);
     case 3:
-      return multiply_tile_rows<3, panels>(task, x, panel, start, start_stride, y, y_stride);
+      return multiply_tile_rows<3, panels>(task, x, panel, start, start_stride, y, y_stride, ahead);
     case 4:
-      return multiply_tile_rows<4, panels>(task, x, panel, start, start_stride, y, y_stride);
+      return multiply_tile_rows<4, panels>(task, x, panel, start, start_stride, y, y_stride, ahead);
     case 5:
-      return multiply_tile_rows<5, panels>(task, x, panel, start, start_stride, y, y_stride);
+      return multiply_tile_rows<5, panels>(task, x, panel, start, start_stride, y, y_stride, ahead);
     default:
-      return multiply_tile_rows<6, panels>(task, x, panel, start, start_stride, y, y_stride);
+      return multiply_tile_rows<6, panels>(task, x, panel, start, start_stride, y, y_stride, ahead);
   }
 }
 
@@ -98,7 +114,8 @@ inline void multiply_edge_tile(std::int64_t rows, const PanelTaskOf<Weight>& tas
       beside[r * panel_columns + c] = start[r * start_stride + c];
     }
   }
-  multiply_tile_of<1>(rows, task, x, panel, beside, panel_columns, beside, panel_columns);
+  multiply_tile_of<1>(rows, task, x, panel, beside, panel_columns, beside, panel_columns,
+                      {reinterpret_cast<const char*>(panel), 0, 0});
   for (std::int64_t r = 0; r < rows; ++r) {
     for (std::int64_t c = 0; c < columns; ++c) {
       y[r * task.y_stride + c] = beside[r * panel_columns + c];
@@ -125,39 +142,44 @@ PHYSARUM_INLINE TileStart start_of(const PanelTaskOf<Weight>& task, const float*
   }
 }
 
-/// `panels` panels, all of whose columns are there unless it is one.
+/// The strip behind that of `column`, or the first one, for which the next rows come.
 template <int panels, class Weight>
-inline void multiply_strip(const PanelTaskOf<Weight>& task, std::int64_t column) {
+PHYSARUM_INLINE Ahead strip_after(const PanelTaskOf<Weight>& task, std::int64_t column) {
+  const std::int64_t next = column + panels * panel_columns;
+  const std::int64_t index = next < task.columns ? next / panel_columns : 0;
+  constexpr std::int64_t size = sizeof(Weight);
+  return {reinterpret_cast<const char*>(task.panels + index * task.panel_stride),
+          task.panel_stride * size, panel_columns * size};
+}
+
+/// `panels` panels, all of whose columns are there unless it is one. `ahead`: a whole strip.
+template <int panels, class Weight>
+inline void multiply_strip(const PanelTaskOf<Weight>& task, std::int64_t column, Ahead ahead) {
   constexpr std::int64_t width = panels * panel_columns;
   const Weight* panel = task.panels + column / panel_columns * task.panel_stride;
   const std::int64_t columns = task.columns - column < width ? task.columns - column : width;
-  // The next strip comes from the second or third cache: each tile asks for its share of it.
+  // Each tile asks for its share of what comes next.
   const std::int64_t tiles = (task.rows + gemm_tile_rows - 1) / gemm_tile_rows;
-  const std::int64_t share = (task.depth + tiles - 1) / tiles * panel_columns;
-  const bool last = column + width >= task.columns;
-  const Weight* next = last ? task.panels : panel + panels * task.panel_stride;
-  constexpr std::int64_t line = 64 / sizeof(Weight);
-  for (std::int64_t row = 0; row < task.rows; row += gemm_tile_rows, next += share) {
-    for (int p = 0; p < panels; ++p) {
-      const Weight* from = next + p * task.panel_stride;
-      for (std::int64_t i = 0; i < share; i += line) __builtin_prefetch(from + i, 0, 3);
-    }
+  ahead.step_bytes = (ahead.step_bytes + tiles - 1) / tiles;
+  for (std::int64_t row = 0; row < task.rows; row += gemm_tile_rows) {
     const std::int64_t left = task.rows - row;
     const std::int64_t rows = left < gemm_tile_rows ? left : gemm_tile_rows;
     const float* x = task.x + row / gemm_tile_rows * task.tile_stride;
     float* y = task.y + row * task.y_stride + column;
     const TileStart start = start_of<panels>(task, y, column);
     if (columns == width) {
-      multiply_tile_of<panels>(rows, task, x, panel, start.at, start.stride, y, task.y_stride);
+      multiply_tile_of<panels>(rows, task, x, panel, start.at, start.stride, y, task.y_stride,
+                               ahead);
     } else {
       multiply_edge_tile(rows, task, x, panel, start.at, start.stride, y, columns);
     }
+    ahead.at += task.depth * ahead.step_bytes;
   }
 }
 
 /// More rows than a tile has: the weights are made floats once, in the first cache.
 template <int panels>
-inline void multiply_wide_strip(const HalfPanelTask& task, std::int64_t column) {
+inline void multiply_long_strip(const HalfPanelTask& task, std::int64_t column) {
   alignas(64) float strip[panels * panel_columns * gemm_depth];
   const std::int64_t size = panel_columns * task.depth;
   for (std::int64_t p = 0; p < panels; ++p) {
@@ -166,6 +188,7 @@ inline void multiply_wide_strip(const HalfPanelTask& task, std::int64_t column) 
       store(strip + p * size + i, load_weights(panel + i));
     }
   }
+  constexpr std::int64_t width = panels * panel_columns;
   multiply_strip<panels, float>(
       {.x = task.x,
        .rows = task.rows,
@@ -174,26 +197,25 @@ inline void multiply_wide_strip(const HalfPanelTask& task, std::int64_t column) 
        .step = task.step,
        .panels = strip,
        .panel_stride = size,
-       .columns = task.columns - column < panels * panel_columns ? task.columns - column
-                                                                 : panels * panel_columns,
+       .columns = task.columns - column < width ? task.columns - column : width,
        .depth = task.depth,
        .start = task.start,
        .bias = task.bias == nullptr ? nullptr : task.bias + column,
        .y = task.y + column,
        .y_stride = task.y_stride},
-      0);
+      0, strip_after<panels>(task, column));
 }
 template <int panels>
-inline void multiply_wide_strip(const PanelTask& task, std::int64_t column) {
-  multiply_strip<panels>(task, column);
+inline void multiply_long_strip(const PanelTask& task, std::int64_t column) {
+  multiply_strip<panels>(task, column, strip_after<panels>(task, column));
 }
 
 template <int panels, class Weight>
 inline void multiply_next_strip(const PanelTaskOf<Weight>& task, std::int64_t column) {
   if (task.rows > gemm_tile_rows) {
-    multiply_wide_strip<panels>(task, column);
+    multiply_long_strip<panels>(task, column);
   } else {
-    multiply_strip<panels>(task, column);
+    multiply_strip<panels>(task, column, strip_after<panels>(task, column));
   }
 }
 
@@ -205,7 +227,8 @@ inline std::int64_t multiply_wide(const PanelTaskOf<Weight>& task) {
     float* y = task.y + column;
     const Weight* panel = task.panels + column / panel_columns * task.panel_stride;
     const TileStart start = start_of<panels>(task, y, column);
-    multiply_tile_rows<rows, panels>(task, task.x, panel, start.at, start.stride, y, task.y_stride);
+    multiply_tile_rows<rows, panels>(task, task.x, panel, start.at, start.stride, y, task.y_stride,
+                                     Ahead{});
   }
   return column;
 }
