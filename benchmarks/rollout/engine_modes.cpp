@@ -84,6 +84,7 @@ void measure_decode(const FigureOptions& options) {
   static_cast<void>(engine.step());
   base::expects(engine.statistics().generated_tokens == 2 * all, "all run together");
   const auto work = work_of(loaded.config);
+  const double bytes = options.storage == "bf16" ? work.matrix_bytes / 2 : work.matrix_bytes;
   for (const auto sequences : options.parallel) {
     base::expects(engine.unfinished() == sequences, "the number of sequences is what is measured");
     const base::Stopwatch watch;
@@ -91,12 +92,12 @@ void measure_decode(const FigureOptions& options) {
     const double seconds = watch.seconds();
     const auto drawn = static_cast<double>(sequences * options.tokens);
     std::printf(
-        "{\"engine\": \"physarum\", \"what\": \"decode\", \"storage\": \"f32\", \"context\": %ld, "
+        "{\"engine\": \"physarum\", \"what\": \"decode\", \"storage\": \"%s\", \"context\": %ld, "
         "\"sequences\": %ld, \"tokens_per_s\": %.3f, \"product_gflops\": %.3f, "
         "\"weight_gb_per_s\": %.3f}\n",
-        options.context, sequences, drawn / seconds,
+        options.storage.c_str(), options.context, sequences, drawn / seconds,
         1e-9 * drawn * (work.layers + work.head) / seconds,
-        1e-9 * static_cast<double>(options.tokens) * work.matrix_bytes / seconds);
+        1e-9 * static_cast<double>(options.tokens) * bytes / seconds);
   }
 }
 
@@ -147,9 +148,9 @@ void measure_prefill(const FigureOptions& options) {
   const double attention = work.attended * tokens * (tokens + 1) / 2;
   const double typical = median(seconds);
   std::printf(
-      "{\"engine\": \"physarum\", \"what\": \"prefill\", \"storage\": \"f32\", \"context\": %ld, "
+      "{\"engine\": \"physarum\", \"what\": \"prefill\", \"storage\": \"%s\", \"context\": %ld, "
       "\"tokens_per_s\": %.3f, \"product_gflops\": %.3f, \"gflops\": %.3f}\n",
-      options.context, tokens / typical, 1e-9 * products / typical,
+      options.storage.c_str(), options.context, tokens / typical, 1e-9 * products / typical,
       1e-9 * (products + attention) / typical);
 }
 

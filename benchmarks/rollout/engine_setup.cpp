@@ -37,11 +37,11 @@ std::vector<std::int64_t> to_falling(const std::string& name, const std::string&
   return values;
 }
 
-weights::Image load_image(const std::string& directory, const model::ModelConfig& config) {
+weights::Image load_image(const std::string& directory, const model::ModelConfig& config,
+                          weights::TransferType type) {
   model::ParameterStore store(config, model::Gradients::none);
   model::load_weights(directory, config, store.values());
-  weights::Image image(
-      weights::make_catalogue(model::tensor_specs(config), weights::TransferType::f32));
+  weights::Image image(weights::make_catalogue(model::tensor_specs(config), type));
   image.assign(store.values());
   image.set_version(base::WeightVersion(0));
   return image;
@@ -67,6 +67,8 @@ FigureOptions read_options(int count, char** arguments) {
     const std::string value = arguments[i + 1];
     if (name == "--parallel") {
       options.parallel = to_falling(name, value);
+    } else if (name == "--storage" && (value == "f32" || value == "bf16")) {
+      options.storage = value;
     } else if (name == "--temperature") {
       options.temperature = static_cast<double>(to_number(name, value));
     } else if (const auto found = numbers.find(name); found != numbers.end()) {
@@ -82,7 +84,9 @@ LoadedEngine load_engine(const FigureOptions& options, EngineLimits limits) {
   limits.threads = static_cast<int>(options.threads);
   auto config = model::read_hf_config(options.model);
   LoadedEngine loaded{config, DecodeEngine(config, limits, 1)};
-  loaded.engine.set_weights(load_image(options.model, config), PauseGenerationMode::retract);
+  const auto type =
+      options.storage == "bf16" ? weights::TransferType::bf16 : weights::TransferType::f32;
+  loaded.engine.set_weights(load_image(options.model, config, type), PauseGenerationMode::retract);
   return loaded;
 }
 

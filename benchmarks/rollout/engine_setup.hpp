@@ -12,6 +12,7 @@ namespace physarum::rollout {
 struct FigureOptions {
   std::string model;  ///< a Hugging Face directory
   std::string mode;
+  std::string storage = "f32";  ///< of the weights: f32 or bf16
   std::int64_t threads = 1;
   std::int64_t context = 128;          ///< tokens of a prompt
   std::int64_t tokens = 128;           ///< new tokens: of an answer, or of each number of sequences

@@ -71,7 +71,9 @@ for ((round = 1; round <= rounds; ++round)); do
   fi
   if wanted machine || wanted llama; then
     for context in 128 1024; do
-      record smollm2 ours "$smollm2" decode --context $context --tokens "$steps" --distinct "$(distinct $context)"
+      for storage in f32 bf16; do
+        record smollm2 ours "$smollm2" decode --storage $storage --context $context --tokens "$steps" --distinct "$(distinct $context)"
+      done
       wanted llama || continue
       for storage in F32 BF16; do for flash in off on; do
         record smollm2 llama decode $storage --flash $flash --context $context --tokens "$steps"

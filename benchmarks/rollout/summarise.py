@@ -104,8 +104,8 @@ def machine(results):
     peak = max((rate for rate in rates if rate is not None), default=None)
     figure("machine_read", read, "GB/s")
     figure("machine_products", peak, "GFLOP/s")
-    at_1 = results.median("weight_gb_per_s", what="decode", context=128, sequences=1)
-    at_64 = results.median("product_gflops", what="decode", context=128, sequences=64)
+    at_1 = results.median("weight_gb_per_s", what="decode", storage="f32", context=128, sequences=1)
+    at_64 = results.median("product_gflops", what="decode", storage="f32", context=128, sequences=64)
     prefill = {"what": "prefill", "engine": "physarum"}
     figure("read_share_1", ratio(at_1, read), "share", ">= 0.7")
     figure("product_share_64", ratio(at_64, peak), "share", ">= 0.7")
