@@ -7,7 +7,7 @@
 kills=${1:-4}
 RANDOM=${PHYSARUM_TEST_SEED:-43}
 
-launch 5 "${quick_run[@]}" --run-name whole --mode one_step_async >"$work/whole.out" 2>&1 || fail "one_step_async: $(tail -n 3 "$work/whole.out")"
+whole_run 5 --mode one_step_async
 killed_run one-step $((kills / 2)) 5 --mode one_step_async
 same_run "$work/runs/whole" "$work/runs/one-step"
 

@@ -57,17 +57,29 @@ quick_run=(train --hf-checkpoint inputs/model-small --init random --runs-dir "$w
   --n-samples-per-prompt 4 --global-batch-size 8 --rollout-max-response-len 12 --lr 1e-3 --num-rollout 40
   --env-held-out 12 --eval-interval 5 --entropy-coef 0.01 --save-interval 1)
 
+# whole_run RANKS FLAG...: quick_run as "whole", not killed; notes how long it takes here and now.
+whole_run() {
+  local ranks=$1 before
+  shift
+  before=$(date +%s%N)
+  launch "$ranks" "${quick_run[@]}" --run-name whole "$@" >"$work/whole.out" 2>&1 || fail "the run that is not killed: $(tail -n 3 "$work/whole.out")"
+  whole_ms=$((($(date +%s%N) - before) / 1000000))
+}
+
 # killed_run NAME KILLS RANKS FLAG...: quick_run, killed so many times at moments of chance, and brought to its end.
+# Some kills come while it starts, most of them later, however fast the machine is.
 killed_run() {
   local name=$1 kills=$2 ranks=$3 fired=0 i
   shift 3
   for ((i = 0; i < kills * 4 && fired < kills; ++i)); do
-    kill_after $((300 + RANDOM % 900)) "$ranks" "${quick_run[@]}" --run-name "$name" --resume "$@"
+    kill_after $((whole_ms / 5 + RANDOM % whole_ms)) "$ranks" "${quick_run[@]}" --run-name "$name" --resume "$@"
     fired=$((fired + killed))
-    [ "$code" != 0 ] || rm -r "$work/runs/$name" # it came to its end: once more from the start
+    # It came to its end, perhaps just before it was killed: once more from the start.
+    ! grep -qs '"exit": 0' "$work/runs/$name/summary.json" || rm -r "$work/runs/$name"
   done
   [ "$fired" -ge "$kills" ] || fail "only $fired of $kills kills found a run"
   launch "$ranks" "${quick_run[@]}" --run-name "$name" --resume "$@" >>"$work/killed.out" 2>&1 ||
     fail "the last part of $name: $(tail -n 3 "$work/killed.out")"
   printf '%s: %s kills; %s\n' "$name" "$fired" "$(resumed_steps "$work/runs/$name")"
+  [[ $(resumed_steps "$work/runs/$name") == *[0-9]* ]] || fail "$name: no part went on from a checkpoint"
 }

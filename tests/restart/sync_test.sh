@@ -7,7 +7,7 @@
 kills=${1:-8}
 RANDOM=${PHYSARUM_TEST_SEED:-42}
 
-launch 4 "${quick_run[@]}" --run-name whole >"$work/whole.out" 2>&1 || fail "the run that is not killed: $(tail -n 3 "$work/whole.out")"
+whole_run 4
 for save in --no-async-save --async-save; do
   killed_run "killed$save" $((kills / 2)) 4 $save
   same_run "$work/runs/whole" "$work/runs/killed$save"
