@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include "physarum/model/decode_kernels.hpp"
 
@@ -87,6 +86,23 @@ base::TokenId Sampler::draw_from_all(double target) const {
   return static_cast<base::TokenId>(drawn);
 }
 
+/// Tokens with less cannot be among the fewest with the share top-p, as all of them together have
+/// less than the rest; half of that, for rounding.
+double Sampler::smallest_of_nucleus(const sample::SamplingOptions& options, double total) const {
+  return 0.5 * (1 - options.top_p) * total / static_cast<double>(vocab_size_);
+}
+
+/// Sorting is dear: first a pass for those that have mass and at least this much, in order of id.
+std::vector<base::TokenId>::iterator Sampler::collect_candidates(double least) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < exponentials_.size(); ++i) {
+    const bool wanted = exponentials_[i] > 0 && static_cast<double>(exponentials_[i]) >= least;
+    candidates_[count] = static_cast<base::TokenId>(i);
+    count += wanted ? 1 : 0;
+  }
+  return candidates_.begin() + static_cast<std::ptrdiff_t>(count);
+}
+
 base::TokenId Sampler::draw_from_likeliest(const sample::SamplingOptions& options, double uniform) {
   const auto mass_of = [&](base::TokenId id) {
     return static_cast<double>(exponentials_[static_cast<std::size_t>(id)]);
@@ -95,19 +111,28 @@ base::TokenId Sampler::draw_from_likeliest(const sample::SamplingOptions& option
     return mass_of(a) != mass_of(b) ? mass_of(a) > mass_of(b) : a < b;
   };
   const auto rarer = [&](base::TokenId a, base::TokenId b) { return likelier(b, a); };
-  std::iota(candidates_.begin(), candidates_.end(), 0);
-  auto end = candidates_.end();
-  if (options.top_k >= 1 && options.top_k < vocab_size_) {
-    end = candidates_.begin() + options.top_k;
-    std::nth_element(candidates_.begin(), end, candidates_.end(), likelier);
-  }
+  const bool counts = options.top_k >= 1 && options.top_k < vocab_size_;
+  const bool weighs = options.top_p < 1;
+  const double least =
+      options.min_p * static_cast<double>(*std::ranges::max_element(exponentials_));
   double total = 0;
-  for (auto id = candidates_.begin(); id != end; ++id) total += mass_of(*id);
-  const double enough =
-      options.top_p < 1 ? options.top_p * total : std::numeric_limits<double>::infinity();
+  if (weighs && !counts) {
+    for (const float e : exponentials_) total += static_cast<double>(e);
+  }
+  double smallest = least;
+  if (weighs) smallest = counts ? 0 : std::max(least, smallest_of_nucleus(options, total));
+  auto end = collect_candidates(smallest);
+  if (counts && options.top_k < end - candidates_.begin()) {
+    const auto kth = candidates_.begin() + options.top_k;
+    std::nth_element(candidates_.begin(), kth, end, likelier);
+    end = kth;
+  }
+  if (weighs && counts) {
+    for (auto id = candidates_.begin(); id != end; ++id) total += mass_of(*id);
+  }
+  const double enough = weighs ? options.top_p * total : std::numeric_limits<double>::infinity();
   // Heads of the heap go to its end: the likeliest token comes last, the next before it ...
   std::make_heap(candidates_.begin(), end, rarer);
-  const double least = options.min_p * mass_of(candidates_.front());
   const auto is_kept = [&](double next) { return next > 0 && next >= least; };
   auto kept = end;
   double mass = 0;

@@ -48,6 +48,9 @@ class Sampler {
                                     const Shaping& shaping);
   [[nodiscard]] base::TokenId likeliest(const float* logits) const;
   [[nodiscard]] base::TokenId draw_from_all(double target) const;
+  [[nodiscard]] double smallest_of_nucleus(const sample::SamplingOptions& options,
+                                           double total) const;
+  [[nodiscard]] std::vector<base::TokenId>::iterator collect_candidates(double least);
   [[nodiscard]] base::TokenId draw_from_likeliest(const sample::SamplingOptions& options,
                                                   double uniform);
   std::int64_t vocab_size_;
