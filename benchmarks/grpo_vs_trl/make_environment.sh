@@ -3,6 +3,7 @@
 #   benchmarks/grpo_vs_trl/make_environment.sh        into $PHYSARUM_BENCH_ENV, or build/peer-trl
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+. benchmarks/lib.sh
 place=${PHYSARUM_BENCH_ENV:-$PWD/build/peer-trl}
 wanted='trl 1.16 and torch 2.15.0'
 
@@ -15,10 +16,7 @@ PYTHON
 
 if ! ready; then
   echo "peer: installing $wanted into $place (about 4 GB)" >&2
-  # Debian's python3 first: the interpreter on PATH may lack the venv module.
-  python=python3
-  if /usr/bin/python3 -c 'import ensurepip' 2>/dev/null; then python=/usr/bin/python3; fi
-  [ -x "$place/bin/pip" ] || "$python" -m venv "$place"
+  make_venv "$place"
   "$place/bin/pip" install --quiet --disable-pip-version-check 'torch==2.15.0' 'trl==1.16.*' 'transformers==5.24.0' >&2
   ready || { echo "peer: $place does not have $wanted after the installation" >&2; exit 3; }
 fi

@@ -5,6 +5,7 @@
 # llama-cpp-python comes as source and is compiled for this machine: about ten minutes of two cores.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+. benchmarks/lib.sh
 case "${1:-}" in
   transformers) exec benchmarks/grpo_vs_trl/make_environment.sh ;;
   llama) ;;
@@ -21,10 +22,7 @@ PYTHON
 
 if ! ready; then
   echo "peer: building llama-cpp-python 0.3.36 in $place" >&2
-  # Debian's python3 first: the interpreter on PATH may lack the venv module.
-  python=python3
-  if /usr/bin/python3 -c 'import ensurepip' 2>/dev/null; then python=/usr/bin/python3; fi
-  [ -x "$place/bin/pip" ] || "$python" -m venv "$place"
+  make_venv "$place"
   # Tuned to this processor, as by default; without the library for images and without tools.
   CMAKE_ARGS="-DGGML_NATIVE=ON -DLLAVA_BUILD=OFF -DLLAMA_BUILD_TOOLS=OFF -DLLAMA_OPENSSL=OFF" \
     nice "$place/bin/pip" install --quiet --disable-pip-version-check \

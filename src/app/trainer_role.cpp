@@ -30,7 +30,6 @@ TrainerRole::TrainerRole(Setup& setup, parallel::Layout& layout, exchange::Trans
                          weights::Publisher& publisher, std::span<const float> initial)
     : setup_(setup),
       trainers_(layout.trainer()),
-      first_(trainers_.rank() == 0),
       publisher_(publisher),
       client_(transport, world_ranks(setup.plan.buffer_ranks()),
               {.trainer_rank = layout.trainer().rank(), .dp_rank = layout.trainer().rank()}),
@@ -137,7 +136,7 @@ void TrainerRole::publish(base::WeightVersion version) {
 void TrainerRole::save() const {
   const auto& run = setup_.configuration.run;
   const auto directory = save_directory(run);
-  if (!first_ || directory.empty()) return;
+  if (trainers_.rank() != 0 || directory.empty()) return;
   trainer_.save_hf(storage::real_file_system(), directory, run.hf_checkpoint);
   base::log_info("weights written to " + directory.string());
 }

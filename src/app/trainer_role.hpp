@@ -64,7 +64,6 @@ class TrainerRole {
 
   const Setup& setup_;
   const parallel::Communicator& trainers_;
-  bool first_;
   weights::Publisher& publisher_;
   exchange::BatchClient client_;
   training::Trainer trainer_;

@@ -205,18 +205,12 @@ inline void multiply_long_strip(const HalfPanelTask& task, std::int64_t column) 
        .y_stride = task.y_stride},
       0, strip_after<panels>(task, column));
 }
-template <int panels>
-inline void multiply_long_strip(const PanelTask& task, std::int64_t column) {
-  multiply_strip<panels>(task, column, strip_after<panels>(task, column));
-}
-
 template <int panels, class Weight>
 inline void multiply_next_strip(const PanelTaskOf<Weight>& task, std::int64_t column) {
-  if (task.rows > gemm_tile_rows) {
-    multiply_long_strip<panels>(task, column);
-  } else {
-    multiply_strip<panels>(task, column, strip_after<panels>(task, column));
+  if constexpr (sizeof(Weight) < sizeof(float)) {
+    if (task.rows > gemm_tile_rows) return multiply_long_strip<panels>(task, column);
   }
+  multiply_strip<panels>(task, column, strip_after<panels>(task, column));
 }
 
 /// All rows at once, `panels` panels at a time. Returns the first column that is left.

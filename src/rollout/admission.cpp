@@ -24,8 +24,8 @@ bool DecodeEngine::Impl::admit(AnswerGroup& group, Answer& answer) {
   pool_.reserve(prompt_blocks + own);
   if (!group.started) {
     group.started = true;
-    if (!group.seen) group.age.restart();
-    group.seen = true;
+    if (!group.ever_started) group.age.restart();
+    group.ever_started = true;
     group.reserved = prompt_blocks;
     group.blocks.reserve(static_cast<std::size_t>(prompt_blocks));
   }

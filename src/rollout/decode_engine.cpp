@@ -11,13 +11,6 @@
 
 namespace physarum::rollout {
 
-namespace {
-/// Rows of the embedding and places of the logits are reached by token id.
-bool all_below(const std::vector<base::TokenId>& tokens, std::int64_t vocab_size) {
-  return std::ranges::all_of(tokens, [=](base::TokenId id) { return id >= 0 && id < vocab_size; });
-}
-}  // namespace
-
 DecodeEngine::Impl::Impl(const model::ModelConfig& config, const EngineLimits& limits,
                          std::uint64_t seed, std::optional<text::Tokenizer> tokenizer)
     : config_(config),

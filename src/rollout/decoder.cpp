@@ -50,10 +50,10 @@ void Decoder::share_rows(std::int64_t count, Work work) {
   });
 }
 
-void Decoder::norm(const float* x, const model::AlignedBuffer& weight, std::int64_t count) {
+void Decoder::norm(const float* x, const float* weight, std::int64_t count) {
   const auto hidden = config_.hidden_size;
   share_rows(count, [&](std::int64_t first, std::int64_t rows) {
-    model::decode_kernels().rms_norm(x + first * hidden, weight.data(), epsilon_, rows, hidden,
+    model::decode_kernels().rms_norm(x + first * hidden, weight, epsilon_, rows, hidden,
                                      normed_.data() + first * hidden);
   });
 }
@@ -73,7 +73,7 @@ void Decoder::embed(const EngineWeights& weights, std::span<const TokenRow> rows
 }
 
 void Decoder::project(const LayerWeights& layer, std::int64_t count) {
-  norm(residual_.data(), layer.input_norm, count);
+  norm(residual_.data(), layer.input_norm.data(), count);
   multiply_together(team_, {normed_.data(), count, config_.hidden_size}, layer.query_key_value,
                     {qkv_.data(), config_.attention_width()}, model::Update::replace,
                     config_.query_key_value_bias ? layer.query_key_value_bias.data() : nullptr);
@@ -163,7 +163,7 @@ void Decoder::add_attention(const LayerWeights& layer, std::int64_t count) {
 }
 
 void Decoder::add_feed_forward(const LayerWeights& layer, std::int64_t count) {
-  norm(residual_.data(), layer.attention_norm, count);
+  norm(residual_.data(), layer.attention_norm.data(), count);
   if (layer.has_experts())
     return experts_.add(team_, layer, count, normed_.data(), residual_.data());
   const auto hidden = config_.hidden_size;
@@ -216,8 +216,7 @@ void Decoder::forward(const EngineWeights& weights, std::span<const TokenRow> ro
 const float* Decoder::logits(const EngineWeights& weights, std::int64_t first, std::int64_t count) {
   const auto hidden = config_.hidden_size;
   logits_.reserve(count * config_.vocab_size);
-  model::decode_kernels().rms_norm(residual_.data() + first * hidden, weights.final_norm(),
-                                   epsilon_, count, hidden, normed_.data());
+  norm(residual_.data() + first * hidden, weights.final_norm(), count);
   multiply_together(team_, {normed_.data(), count, hidden}, weights.head(),
                     {logits_.data(), config_.vocab_size});
   return logits_.data();

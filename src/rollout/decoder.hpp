@@ -45,7 +45,7 @@ class Decoder {
  private:
   void embed(const EngineWeights& weights, std::span<const TokenRow> rows);
   void project(const LayerWeights& layer, std::int64_t count);
-  void norm(const float* x, const model::AlignedBuffer& weight, std::int64_t count);
+  void norm(const float* x, const float* weight, std::int64_t count);
   void norm_heads(const LayerWeights& layer, std::int64_t first, std::int64_t count);
   [[nodiscard]] model::CacheRow cache_row(const TokenRow& row, std::int64_t layer) const {
     return {row.blocks, layer, row.position, config_.window(layer)};

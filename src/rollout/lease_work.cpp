@@ -6,6 +6,8 @@
 
 #include "physarum/base/contracts.hpp"
 
+#include "sequence.hpp"
+
 namespace physarum::rollout {
 
 namespace {
@@ -38,9 +40,7 @@ LeaseWork::LeaseWork(sample::Lease lease, const environment::PromptEncoder& enco
       missing_(lease_.n_samples) {}
 
 bool LeaseWork::fits_vocabulary(std::int64_t vocab_size) const {
-  const auto is_known = [=](base::TokenId id) { return id >= 0 && id < vocab_size; };
-  return std::ranges::all_of(prompt_, is_known) &&
-         std::ranges::all_of(lease_.sampling.stop_token_ids, is_known);
+  return all_below(prompt_, vocab_size) && all_below(lease_.sampling.stop_token_ids, vocab_size);
 }
 
 GenerateRequest LeaseWork::request(std::int64_t first, std::int64_t count) const {

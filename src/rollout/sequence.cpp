@@ -6,6 +6,10 @@
 
 namespace physarum::rollout {
 
+bool all_below(std::span<const base::TokenId> tokens, std::int64_t vocab_size) {
+  return std::ranges::all_of(tokens, [=](base::TokenId id) { return id >= 0 && id < vocab_size; });
+}
+
 std::int64_t positions_needed(std::int64_t prompt_tokens, std::int64_t most_tokens) {
   return prompt_tokens + most_tokens - 1;
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "physarum/base/deadline.hpp"
@@ -39,8 +40,8 @@ struct AnswerGroup {
   std::optional<StopStrings> stops;  ///< if there are any
   std::vector<Answer> answers;
   bool started = false;  ///< has room for the prompt and at least one answer
-  bool seen = false;     ///< has been started
-  base::Stopwatch age;   ///< since then
+  bool ever_started = false;
+  base::Stopwatch age;  ///< since then
   std::vector<float*> blocks;
   std::int64_t reserved = 0;
   std::int64_t cached = 0;
@@ -58,6 +59,9 @@ struct AnswerGroup {
     return prompt_tokens() + static_cast<std::int64_t>(answer.result.response.size());
   }
 };
+
+/// Rows of the embedding and places of the logits are reached by token id.
+[[nodiscard]] bool all_below(std::span<const base::TokenId> tokens, std::int64_t vocab_size);
 
 /// Most positions that can come to be cached: all but the last token, which is never read.
 [[nodiscard]] std::int64_t positions_needed(std::int64_t prompt_tokens, std::int64_t most_tokens);

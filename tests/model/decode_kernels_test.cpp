@@ -7,21 +7,10 @@
 
 #include <gtest/gtest.h>
 
-#include "physarum/base/philox.hpp"
+#include "model/random_values.hpp"
 
 namespace physarum::model {
 namespace {
-
-std::size_t as_size(std::int64_t value) { return static_cast<std::size_t>(value); }
-
-std::vector<float> random_values(std::int64_t count, std::uint64_t item) {
-  const base::RandomStream stream(11, base::StreamKind::test);
-  std::vector<float> values(as_size(count));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    values[i] = static_cast<float>(stream.normal(item, static_cast<std::uint32_t>(i)));
-  }
-  return values;
-}
 
 /// A sequence whose tokens are stored one after the other in one layer of two.
 struct Sequence {

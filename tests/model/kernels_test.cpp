@@ -7,19 +7,10 @@
 
 #include <gtest/gtest.h>
 
-#include "physarum/base/philox.hpp"
+#include "model/random_values.hpp"
 
 namespace physarum::model {
 namespace {
-
-std::vector<float> random_values(std::int64_t count, std::uint64_t item, double scale = 1.0) {
-  const base::RandomStream stream(11, base::StreamKind::test);
-  std::vector<float> values(static_cast<std::size_t>(count));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    values[i] = static_cast<float>(scale * stream.normal(item, static_cast<std::uint32_t>(i)));
-  }
-  return values;
-}
 
 /// Each table that this machine can run.
 class EachKernels : public testing::TestWithParam<const char*> {

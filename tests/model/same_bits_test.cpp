@@ -7,29 +7,17 @@
 
 #include <gtest/gtest.h>
 
-#include "physarum/base/philox.hpp"
-
 #include "physarum/model/decode_kernels.hpp"
 #include "physarum/model/gemm.hpp"
 
 #include "gemm_kernels.hpp"
 #include "kernels.hpp"
+#include "model/random_values.hpp"
 
 namespace physarum::model {
 namespace {
 
 using Values = std::vector<float>;
-
-std::size_t as_size(std::int64_t value) { return static_cast<std::size_t>(value); }
-
-Values random_values(std::int64_t count, std::uint64_t item, double scale = 1.0) {
-  const base::RandomStream stream(23, base::StreamKind::test);
-  Values values(as_size(count));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    values[i] = static_cast<float>(scale * stream.normal(item, static_cast<std::uint32_t>(i)));
-  }
-  return values;
-}
 
 /// Rotation angles of `count` pairs.
 struct Angles {

@@ -16,49 +16,6 @@
 namespace physarum::rollout {
 namespace {
 
-constexpr std::uint64_t seed = 17;
-
-class Engine : public testing::Test {
- protected:
-  DecodeEngine make_engine(const EngineLimits& limits = small_limits(),
-                           std::uint64_t sampling_seed = seed) {
-    DecodeEngine engine(config_, limits, sampling_seed);
-    engine.set_weights(image_, PauseGenerationMode::retract);
-    return engine;
-  }
-  /// Every request in an engine of its own.
-  Answers alone(const std::vector<GenerateRequest>& requests) {
-    Answers all;
-    for (const auto& request : requests) {
-      auto engine = make_engine();
-      engine.add(request);
-      all.merge(run_to_end(engine));
-    }
-    return all;
-  }
-
-  model::ModelConfig config_ = small_config();
-  weights::Image image_ = random_image(config_, 5, 3);
-};
-
-/// Bits, not closeness.
-void expect_same(const Answers& a, const Answers& b) {
-  ASSERT_EQ(a.size(), b.size());
-  for (const auto& [id, answer] : a) {
-    const auto other = b.find(id);
-    ASSERT_NE(other, b.end());
-    EXPECT_EQ(answer.response, other->second.response) << "sample " << id;
-    EXPECT_EQ(answer.log_probs, other->second.log_probs) << "sample " << id;
-    EXPECT_EQ(answer.ending, other->second.ending) << "sample " << id;
-  }
-}
-
-std::vector<GenerateRequest> requests_of(std::int64_t count, std::int64_t n_samples) {
-  std::vector<GenerateRequest> requests;
-  for (std::int64_t i = 0; i < count; ++i) requests.push_back(request_of(i, n_samples));
-  return requests;
-}
-
 TEST_F(Engine, ends_answers_by_stop_token_or_limit) {
   auto engine = make_engine();
   for (const auto& request : requests_of(10, 3)) engine.add(request);
@@ -139,67 +96,6 @@ TEST_F(Engine, an_answer_has_the_same_bits_when_it_is_read_again) {
     collect(engine, answers);
     if (i % 5 == 2) engine.set_weights(image_, PauseGenerationMode::retract);
   }
-  expect_same(answers, alone(requests));
-}
-
-TEST_F(Engine, an_answer_has_the_same_bits_when_memory_is_short) {
-  const auto requests = requests_of(10, 3);
-  auto limits = small_limits();
-  limits.kv_cache_bytes = 11 * 16 * (8 + 8) * 2 * 2 * 4;  // eleven blocks
-  auto engine = make_engine(limits);
-  for (const auto& request : requests) engine.add(request);
-  Answers answers;
-  bool was_full = false;
-  while (engine.unfinished() > 0) {
-    collect(engine, answers);
-    was_full = was_full || engine.free_sequences() == 0;
-  }
-  EXPECT_TRUE(was_full);
-  EXPECT_GT(engine.statistics().preemptions, 0);
-  EXPECT_EQ(engine.free_sequences(), limits.sequences);
-  expect_same(answers, alone(requests));
-}
-
-/// Memory of any size from the smallest on, few or many sequences at a time, short and long
-/// prompts, new weights on the way: everybody comes to an end with its own bits.
-TEST_F(Engine, an_answer_has_the_same_bits_in_memory_of_every_size) {
-  const auto requests = requests_of(7, 3);
-  const auto expected = alone(requests);
-  for (std::int64_t blocks = 9; blocks < 40; blocks += blocks < 16 ? 1 : 6) {
-    for (const std::int64_t sequences : {1, 4, 64}) {
-      auto limits = small_limits();
-      limits.kv_cache_bytes = blocks * 16 * (8 + 8) * 2 * 2 * 4;
-      limits.sequences = sequences;
-      limits.prefill_tokens = 20;
-      auto engine = make_engine(limits);
-      for (const auto& request : requests) engine.add(request);
-      Answers answers;
-      for (int step = 0; engine.unfinished() > 0; ++step) {
-        ASSERT_LT(step, 20000) << blocks << " blocks, " << sequences << " sequences";
-        collect(engine, answers);
-        if (step % 50 == 20) engine.set_weights(image_, PauseGenerationMode::retract);
-      }
-      expect_same(answers, expected);
-    }
-  }
-}
-
-/// Answers that may become long, but do not: what counts is what they take.
-TEST_F(Engine, memory_is_taken_as_answers_grow) {
-  auto limits = small_limits();
-  limits.kv_cache_bytes = 40 * 16 * (8 + 8) * 2 * 2 * 4;  // five times the longest sequence
-  auto sampling = sampling_of(100);
-  std::vector<GenerateRequest> requests;
-  for (std::int64_t i = 0; i < 16; ++i) {
-    requests.push_back({.prompt = random_prompt(20, static_cast<std::uint64_t>(i)),
-                        .first_sample = base::SampleId(100 * i),
-                        .n_samples = 1,
-                        .sampling = sampling});
-  }
-  auto engine = make_engine(limits);
-  for (const auto& request : requests) engine.add(request);
-  const auto answers = run_to_end(engine);
-  EXPECT_GT(engine.statistics().most_running, 5);
   expect_same(answers, alone(requests));
 }
 

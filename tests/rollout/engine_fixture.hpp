@@ -4,6 +4,8 @@
 #include <map>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 #include "physarum/base/philox.hpp"
 
 #include "physarum/weights/image.hpp"
@@ -92,6 +94,49 @@ inline EngineLimits small_limits() {
           .sequences = 64,
           .prefill_tokens = 256,
           .kv_cache_bytes = std::int64_t{16} << 20};
+}
+
+inline constexpr std::uint64_t seed = 17;
+
+class Engine : public testing::Test {
+ protected:
+  DecodeEngine make_engine(const EngineLimits& limits = small_limits(),
+                           std::uint64_t sampling_seed = seed) {
+    DecodeEngine engine(config_, limits, sampling_seed);
+    engine.set_weights(image_, PauseGenerationMode::retract);
+    return engine;
+  }
+  /// Every request in an engine of its own.
+  Answers alone(const std::vector<GenerateRequest>& requests) {
+    Answers all;
+    for (const auto& request : requests) {
+      auto engine = make_engine();
+      engine.add(request);
+      all.merge(run_to_end(engine));
+    }
+    return all;
+  }
+
+  model::ModelConfig config_ = small_config();
+  weights::Image image_ = random_image(config_, 5, 3);
+};
+
+/// Bits, not closeness.
+inline void expect_same(const Answers& a, const Answers& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (const auto& [id, answer] : a) {
+    const auto other = b.find(id);
+    ASSERT_NE(other, b.end());
+    EXPECT_EQ(answer.response, other->second.response) << "sample " << id;
+    EXPECT_EQ(answer.log_probs, other->second.log_probs) << "sample " << id;
+    EXPECT_EQ(answer.ending, other->second.ending) << "sample " << id;
+  }
+}
+
+inline std::vector<GenerateRequest> requests_of(std::int64_t count, std::int64_t n_samples) {
+  std::vector<GenerateRequest> requests;
+  for (std::int64_t i = 0; i < count; ++i) requests.push_back(request_of(i, n_samples));
+  return requests;
 }
 
 }  // namespace physarum::rollout
