@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "physarum/base/error.hpp"
 
@@ -11,7 +12,8 @@ namespace physarum::base {
 namespace {
 
 TEST(Logging, writes_a_file_per_rank_with_rank_and_role) {
-  const auto directory = std::filesystem::temp_directory_path() / "physarum-logging-test";
+  const auto directory = std::filesystem::temp_directory_path() /
+                         ("physarum-logging-test-" + std::to_string(::getpid()));
   std::filesystem::remove_all(directory);
   start_logging({.rank = 3, .role = "trainer", .directory = directory});
   log_info("hello");

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "physarum/base/error.hpp"
 
@@ -21,7 +22,8 @@ std::string contents(const std::filesystem::path& path) {
 }
 
 std::filesystem::path fresh(const char* name) {
-  const auto directory = std::filesystem::temp_directory_path() / name;
+  const auto directory =
+      std::filesystem::temp_directory_path() / (std::to_string(::getpid()) + name);
   std::filesystem::remove_all(directory);
   return directory;
 }

@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 namespace physarum::base {
 namespace {
@@ -46,7 +47,8 @@ std::string message_of(const std::function<void()>& action) {
 }
 
 std::string write_toml(const std::string& text) {
-  const auto path = std::filesystem::temp_directory_path() / "physarum-options-test.toml";
+  const auto path = std::filesystem::temp_directory_path() /
+                    ("physarum-options-test-" + std::to_string(::getpid()) + ".toml");
   std::ofstream(path) << text;
   return path.string();
 }
