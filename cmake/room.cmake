@@ -10,6 +10,11 @@ endif()
 target_compile_options(physarum_flags INTERFACE -Wno-psabi)
 # Nobody looks at errno after sqrt and exp; without the promise their loops are not vectorised.
 target_compile_options(physarum_flags INTERFACE -fno-math-errno)
+if(CMAKE_UNITY_BUILD)
+  # Several files are compiled as one (the sanitizer build, which is about time): what these two say is true of the
+  # group only.
+  target_compile_options(physarum_flags INTERFACE -Wno-shadow -Wno-subobject-linkage)
+endif()
 if(PHYSARUM_WERROR)
   target_compile_options(physarum_flags INTERFACE -Werror)
 endif()

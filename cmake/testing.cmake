@@ -35,6 +35,8 @@ function(add_room_test room name)
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/${room})
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/src/${room})
   target_link_libraries(${target} PRIVATE physarum_${room} physarum_flags GTest::gtest ${A_LIBRARIES})
+  # The tests themselves need no speed; what they test is compiled as always.
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
   target_compile_definitions(${target} PRIVATE
     PHYSARUM_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/${room}/data" PHYSARUM_INPUTS="${PROJECT_SOURCE_DIR}/inputs")
   if(A_RANKS)

@@ -29,7 +29,7 @@ cmake --build --preset release -j "$jobs" -- --quiet
 
 if [ "$quick" = 0 ]; then
   say "clang-tidy; $((SECONDS - started)) s so far"
-  tests/checks/tidy.sh "$jobs"
+  tests/checks/tidy.py --jobs "$jobs"
   say "build and unit tests with AddressSanitizer and UndefinedBehaviorSanitizer; $((SECONDS - started)) s so far"
   cmake --preset asan >/dev/null
   cmake --build --preset asan -j "$jobs" --target asan_tests -- --quiet

@@ -4,7 +4,7 @@
 namespace physarum::model {
 
 namespace {
-void write(const ModelConfig& config, nlohmann::ordered_json& json) {
+void write_mistral(const ModelConfig& config, nlohmann::ordered_json& json) {
   json["sliding_window"] = nullptr;
   if (config.sliding_window > 0) json["sliding_window"] = config.sliding_window;
 }
@@ -15,6 +15,6 @@ const Family mistral_family{.model_type = "mistral",
                             .architecture = "MistralForCausalLM",
                             .defaults = {.num_key_value_heads = 8},
                             .read = read_window,
-                            .write = write};
+                            .write = write_mistral};
 
 }  // namespace physarum::model

@@ -4,7 +4,7 @@
 namespace physarum::model {
 
 namespace {
-void read(const ConfigFields& fields, ModelConfig& config) {
+void read_mixtral(const ConfigFields& fields, ModelConfig& config) {
   if (fields.has("sliding_window")) read_window(fields, config);
   if (fields.number("router_jitter_noise", 0.0) != 0.0) {
     fields.refuse("router_jitter_noise", "is not 0", "noise in the router is not supported");
@@ -17,7 +17,7 @@ void read(const ConfigFields& fields, ModelConfig& config) {
   experts.layers.assign(static_cast<std::size_t>(config.num_hidden_layers), true);
 }
 
-void write(const ModelConfig& config, nlohmann::ordered_json& json) {
+void write_mixtral(const ModelConfig& config, nlohmann::ordered_json& json) {
   json["sliding_window"] = nullptr;
   if (config.sliding_window > 0) json["sliding_window"] = config.sliding_window;
   json["num_local_experts"] = config.experts.count;
@@ -35,7 +35,7 @@ const Family mixtral_family{
                      .gate = ".w1.weight",
                      .up = ".w3.weight",
                      .down = ".w2.weight"},
-    .read = read,
-    .write = write};
+    .read = read_mixtral,
+    .write = write_mixtral};
 
 }  // namespace physarum::model

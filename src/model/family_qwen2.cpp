@@ -4,7 +4,7 @@
 namespace physarum::model {
 
 namespace {
-void read(const ConfigFields& fields, ModelConfig& config) {
+void read_qwen2(const ConfigFields& fields, ModelConfig& config) {
   config.query_key_value_bias = true;
   read_layer_windows(fields, config);
 }
@@ -14,7 +14,7 @@ extern const Family qwen2_family;
 const Family qwen2_family{.model_type = "qwen2",
                           .architecture = "Qwen2ForCausalLM",
                           .defaults = {.num_key_value_heads = 32},
-                          .read = read,
+                          .read = read_qwen2,
                           .write = write_layer_windows};
 
 }  // namespace physarum::model

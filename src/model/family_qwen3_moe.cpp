@@ -24,7 +24,7 @@ std::vector<bool> expert_layers(const ConfigFields& fields, std::int64_t layers)
   return has_experts;
 }
 
-void read(const ConfigFields& fields, ModelConfig& config) {
+void read_qwen3_moe(const ConfigFields& fields, ModelConfig& config) {
   config.query_key_norm = true;
   read_attention_bias(fields, config);
   read_switched_window(fields, config);
@@ -43,7 +43,7 @@ void read(const ConfigFields& fields, ModelConfig& config) {
   config.experts = experts;
 }
 
-void write(const ModelConfig& config, nlohmann::ordered_json& json) {
+void write_qwen3_moe(const ModelConfig& config, nlohmann::ordered_json& json) {
   json["attention_bias"] = config.query_key_value_bias;
   write_switched_window(config, json);
   const auto& experts = config.experts;
@@ -69,7 +69,7 @@ const Family qwen3_moe_family{.model_type = "qwen3_moe",
                                                .gate = ".gate_proj.weight",
                                                .up = ".up_proj.weight",
                                                .down = ".down_proj.weight"},
-                              .read = read,
-                              .write = write};
+                              .read = read_qwen3_moe,
+                              .write = write_qwen3_moe};
 
 }  // namespace physarum::model

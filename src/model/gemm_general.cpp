@@ -10,7 +10,7 @@ namespace physarum::model {
 
 namespace {
 constexpr auto width = PackedMatrix::panel_width;
-constexpr std::int64_t row_block = 32 * gemm_tile_rows;
+constexpr std::int64_t tiled_rows = 32 * gemm_tile_rows;
 
 std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
@@ -32,15 +32,15 @@ void multiply_general(const ProductSize& size, Factor a, Factor b, OutputRows c,
                       GemmWorkspace& workspace) {
   base::expects(size.rows >= 0 && size.columns >= 0 && size.depth >= 1, "a product without depth");
   float* panels = workspace.right(round_up(size.columns, width) * gemm_depth);
-  float* tiles = workspace.left(row_block * gemm_depth + interleave_slack);
+  float* tiles = workspace.left(tiled_rows * gemm_depth + interleave_slack);
   // A row-major left factor is read where it is; another one is put into tiles first.
   const bool in_place = a.column_stride == 1 && a.row_stride < 1024 && size.columns <= 256;
   for (std::int64_t k = 0; k < size.depth; k += gemm_depth) {
     const std::int64_t depth = std::min(gemm_depth, size.depth - k);
     gemm_kernels().interleave_right(
         {b.at + k * b.row_stride, b.column_stride, b.row_stride, size.columns, depth}, panels);
-    for (std::int64_t row = 0; row < size.rows; row += row_block) {
-      const std::int64_t rows = std::min(row_block, size.rows - row);
+    for (std::int64_t row = 0; row < size.rows; row += tiled_rows) {
+      const std::int64_t rows = std::min(tiled_rows, size.rows - row);
       const float* left = a.at + row * a.row_stride + k * a.column_stride;
       if (!in_place) {
         gemm_kernels().interleave_left({left, a.row_stride, a.column_stride, rows, depth}, tiles);

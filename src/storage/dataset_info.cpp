@@ -11,7 +11,7 @@
 namespace physarum::storage {
 
 namespace {
-constexpr const char* mend = "check that it is the file you meant, or write it again";
+constexpr const char* mend_dataset = "check that it is the file you meant, or write it again";
 constexpr int most_dimensions = 8;
 
 /// None on overflow.
@@ -27,7 +27,7 @@ Extent extent_of(const File::Impl& file, std::string_view name, hid_t dataset) {
   const SpaceHandle space(check_id(H5Dget_space(dataset), "H5Dget_space", file.place(name)));
   const int dimensions = H5Sget_simple_extent_ndims(space.get());
   if (dimensions < 0 || dimensions > most_dimensions) {
-    file.refuse(name, "it has " + std::to_string(dimensions) + " dimensions", mend);
+    file.refuse(name, "it has " + std::to_string(dimensions) + " dimensions", mend_dataset);
   }
   std::vector<hsize_t> sizes(static_cast<std::size_t>(dimensions));
   H5Sget_simple_extent_dims(space.get(), sizes.data(), nullptr);
@@ -36,7 +36,7 @@ Extent extent_of(const File::Impl& file, std::string_view name, hid_t dataset) {
 
 void refuse_foreign_data(const File::Impl& file, std::string_view name, hid_t properties) {
   if (H5Pget_layout(properties) == H5D_VIRTUAL || H5Pget_external_count(properties) > 0) {
-    file.refuse(name, "its data lies in other files", mend);
+    file.refuse(name, "its data lies in other files", mend_dataset);
   }
   for (int i = 0; i < H5Pget_nfilters(properties); ++i) {
     unsigned flags = 0;
@@ -61,13 +61,14 @@ void refuse_missing_data(const File::Impl& file, std::string_view name, hid_t da
   }
   H5Eclear2(H5E_DEFAULT);
   if (whole) return;
-  file.refuse(name, "it claims " + std::to_string(bytes) + " bytes that are not in the file", mend);
+  file.refuse(name, "it claims " + std::to_string(bytes) + " bytes that are not in the file",
+              mend_dataset);
 }
 
 /// Text is one string: its extent is empty and its bytes are the string's.
 std::uint64_t text_bytes(const File::Impl& file, std::string_view name, hid_t type,
                          const Extent& extent) {
-  if (!extent.empty()) file.refuse(name, "it is a list of strings, not one text", mend);
+  if (!extent.empty()) file.refuse(name, "it is a list of strings, not one text", mend_dataset);
   return H5Tget_size(type);
 }
 }  // namespace
@@ -85,7 +86,8 @@ std::uint64_t row_bytes(Element element, const Extent& extent) {
 
 CheckedDataset open_dataset(const File::Impl& file, std::string_view name) {
   const auto object = open_object(file, name);
-  if (H5Iget_type(object.get()) != H5I_DATASET) file.refuse(name, "this is not a dataset", mend);
+  if (H5Iget_type(object.get()) != H5I_DATASET)
+    file.refuse(name, "this is not a dataset", mend_dataset);
   CheckedDataset found;
   found.handle =
       DatasetHandle(check_id(H5Dopen2(file.handle.get(), std::string(name).c_str(), H5P_DEFAULT),
@@ -95,7 +97,7 @@ CheckedDataset open_dataset(const File::Impl& file, std::string_view name) {
   const auto element = element_of_type(type.get());
   if (!element) {
     file.refuse(name, "it holds " + describe_type(type.get()) + ", which Physarum does not read",
-                mend);
+                mend_dataset);
   }
   auto& info = found.info;
   info.element = *element;
@@ -103,9 +105,9 @@ CheckedDataset open_dataset(const File::Impl& file, std::string_view name) {
   if (*element == Element::text) {
     info.bytes = text_bytes(file, name, type.get(), info.extent);
   } else {
-    if (info.extent.empty()) file.refuse(name, "it is a single value without extent", mend);
+    if (info.extent.empty()) file.refuse(name, "it is a single value without extent", mend_dataset);
     const auto bytes = multiply(element_bytes(*element), info.extent);
-    if (!bytes) file.refuse(name, "its extent is beyond all bounds", mend);
+    if (!bytes) file.refuse(name, "its extent is beyond all bounds", mend_dataset);
     info.bytes = *bytes;
   }
   const PropertiesHandle properties(
@@ -124,7 +126,7 @@ CheckedDataset open_dataset(const File::Impl& file, std::string_view name, Eleme
     file.refuse(name,
                 "it holds " + std::string(element_name(found.info.element)) + ", not " +
                     std::string(element_name(element)),
-                mend);
+                mend_dataset);
   }
   return found;
 }
@@ -152,7 +154,7 @@ std::size_t File::elements_for(std::string_view name, Element element,
                                  });
     if (!fits) {
       impl_->refuse(name, "its extent is " + text(info.extent) + ", expected " + text(*expected),
-                    mend);
+                    mend_dataset);
     }
   }
   return info.bytes / element_bytes(element);

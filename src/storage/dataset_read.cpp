@@ -10,13 +10,13 @@ namespace physarum::storage {
 
 namespace {
 constexpr const char* damaged = "the data does not have its digest: the file is damaged";
-constexpr const char* mend = "take another file, or write it again";
+constexpr const char* mend_data = "take another file, or write it again";
 
 void require_digest(const File::Impl& file, std::string_view name, const CheckedDataset& dataset,
                     const std::string& computed) {
   if (!dataset.info.has_digest) return;
   const auto stored = read_text_attribute(file, name, digest_attribute);
-  if (stored.value_or("") != computed) file.refuse(name, damaged, mend);
+  if (stored.value_or("") != computed) file.refuse(name, damaged, mend_data);
 }
 
 /// Even shares of `rows`, in rank order.
@@ -40,7 +40,7 @@ void read_rows_of(const CheckedDataset& dataset, std::uint64_t first, std::span<
   const auto in_memory = make_space(shape);
   if (H5Dread(dataset.handle.get(), memory_type(info.element), in_memory.get(), in_file.get(),
               H5P_DEFAULT, rows.data()) < 0) {
-    throw base::UserError("the data cannot be read (" + hdf5_error() + ")", place, mend);
+    throw base::UserError("the data cannot be read (" + hdf5_error() + ")", place, mend_data);
   }
 }
 
@@ -94,7 +94,7 @@ std::string File::read_text(std::string_view name) const {
   std::string text(dataset.info.bytes, '\0');
   const TypeHandle type(check_id(H5Dget_type(dataset.handle.get()), "H5Dget_type", name));
   if (H5Dread(dataset.handle.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, text.data()) < 0) {
-    impl_->refuse(name, "the text cannot be read (" + hdf5_error() + ")", mend);
+    impl_->refuse(name, "the text cannot be read (" + hdf5_error() + ")", mend_data);
   }
   while (!text.empty() && text.back() == '\0') text.pop_back();  // the padding of an empty text
   require_digest(*impl_, name, dataset, digest_whole(std::as_bytes(std::span(text))));

@@ -11,10 +11,6 @@ namespace {
 
 enum class Case { upper, lower, title };
 
-utf8proc_category_t category_of(char32_t character) {
-  return utf8proc_category(static_cast<utf8proc_int32_t>(character));
-}
-
 bool is_cased(char32_t character) {
   const auto category = category_of(character);
   return category == UTF8PROC_CATEGORY_LU || category == UTF8PROC_CATEGORY_LL ||

@@ -10,7 +10,7 @@ namespace physarum::text::jinja {
 
 namespace {
 
-using Kind = Token::Kind;
+using TokenKind = Token::Kind;
 constexpr auto npos = std::string_view::npos;
 
 /// All line ends become "\n", and one at the very end is dropped.
@@ -71,7 +71,7 @@ class Lexer {
     refuse(name_, here(), what, mend);
   }
 
-  void push(Kind kind, std::string_view text) {
+  void push(TokenKind kind, std::string_view text) {
     Token token;
     token.kind = kind;
     token.at = here();
@@ -82,7 +82,7 @@ class Lexer {
   void push_data(std::size_t begin, std::string_view data) {
     if (data.empty()) return;
     at_ = std::max(at_, begin);
-    push(Kind::data, data);
+    push(TokenKind::data, data);
   }
 
   bool looking_at(std::string_view text) const { return source_.substr(at_).starts_with(text); }
@@ -116,7 +116,7 @@ class Lexer {
     line_starts_ = false;
     if (kind == '#') return comment(inside);
     if (kind == '%' && raw(inside)) return;
-    push(kind == '%' ? Kind::block_begin : Kind::variable_begin, "");
+    push(kind == '%' ? TokenKind::block_begin : TokenKind::variable_begin, "");
     at_ = inside;
     tag_content(kind);
   }
@@ -203,7 +203,7 @@ class Lexer {
     const bool has_sign = source_[at_] == '-' || (kind == '%' && source_[at_] == '+');
     const char sign = has_sign ? source_[at_] : '\0';
     if (source_.substr(at_ + (has_sign ? 1 : 0), 2) != (kind == '%' ? "%}" : "}}")) return false;
-    push(kind == '%' ? Kind::block_end : Kind::variable_end, "");
+    push(kind == '%' ? TokenKind::block_end : TokenKind::variable_end, "");
     at_ += has_sign ? 3 : 2;
     if (kind == '%') {
       end_block(sign);
@@ -220,7 +220,7 @@ class Lexer {
     if (c == '\'' || c == '"') return string();
     const std::size_t end = name_end();
     if (end != at_) {
-      push(Kind::name, source_.substr(at_, end - at_));
+      push(TokenKind::name, source_.substr(at_, end - at_));
       at_ = end;
       return;
     }
@@ -242,7 +242,7 @@ class Lexer {
     std::size_t end = at_ + 1;
     while (end < source_.size() && source_[end] != quote) end += source_[end] == '\\' ? 2 : 1;
     if (end >= source_.size()) fail("a string has no end", "close it with the quote it began with");
-    push(Kind::string, "");
+    push(TokenKind::string, "");
     tokens_.back().text =
         unescape(source_.substr(at_ + 1, end - at_ - 1), name_, tokens_.back().at);
     at_ = end + 1;
@@ -289,7 +289,7 @@ class Lexer {
 
   void push_real(std::size_t end) {
     const std::string digits = without_underscores(at_, end);
-    push(Kind::real, "");
+    push(TokenKind::real, "");
     const auto result =
         std::from_chars(digits.data(), digits.data() + digits.size(), tokens_.back().real);
     if (result.ec != std::errc()) fail("the number is beyond what a float holds");
@@ -319,7 +319,7 @@ class Lexer {
       }
     }
     const std::string digits = without_underscores(begin, end);
-    push(Kind::integer, "");
+    push(TokenKind::integer, "");
     const auto result = std::from_chars(digits.data(), digits.data() + digits.size(),
                                         tokens_.back().integer, static_cast<int>(base));
     if (result.ec != std::errc()) fail("the integer leaves 64 bits");
@@ -337,7 +337,7 @@ class Lexer {
       fail("unexpected character '" + std::string(source_.substr(at_, length)) + "'");
     }
     balance(found->front());
-    push(Kind::sign, *found);
+    push(TokenKind::sign, *found);
     at_ += found->size();
   }
 

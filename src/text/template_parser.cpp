@@ -12,9 +12,9 @@ namespace physarum::text::jinja {
 
 namespace {
 
-using Kind = Statement::Kind;
+using StatementKind = Statement::Kind;
 using TokenKind = Token::Kind;
-using Names = std::vector<std::string_view>;
+using TagNames = std::vector<std::string_view>;
 
 /// Jinja's blocks.
 class StatementParser {
@@ -28,7 +28,7 @@ class StatementParser {
   }
 
  private:
-  static Statement make(Kind kind, Position at) {
+  static Statement make(StatementKind kind, Position at) {
     Statement statement;
     statement.kind = kind;
     statement.at = at;
@@ -37,16 +37,16 @@ class StatementParser {
 
   /// Statements up to a block whose name is among `ends`, which becomes the current token; without
   /// ends, up to the end of the template.
-  Body until(const Names& ends, Position opened) {
+  Body until(const TagNames& ends, Position opened) {
     const Nested nested(state_, opened);
     Body body;
     while (!tokens_.at(TokenKind::end)) {
       if (tokens_.at(TokenKind::data)) {
         Token token = tokens_.take();
-        body.push_back(make(Kind::data, token.at));
+        body.push_back(make(StatementKind::data, token.at));
         body.back().data = std::move(token.text);
       } else if (tokens_.at(TokenKind::variable_begin)) {
-        body.push_back(make(Kind::output, tokens_.take().at));
+        body.push_back(make(StatementKind::output, tokens_.take().at));
         body.back().expression = expressions_.tuple();
         tokens_.expect(TokenKind::variable_end, "'}}'");
       } else {
@@ -66,7 +66,7 @@ class StatementParser {
   }
 
   /// The rest of an opening tag and the body behind it; the closing name is current afterwards.
-  Body block(const Names& ends, Position opened) {
+  Body block(const TagNames& ends, Position opened) {
     tokens_.skip_sign(":");
     tokens_.expect(TokenKind::block_end, "'%}'");
     return until(ends, opened);
@@ -93,7 +93,7 @@ class StatementParser {
     if (name == "print") return print(tag.at);
     if (name == "break" || name == "continue") {
       if (state_.loops == 0) tokens_.fail(tag.at, "'" + name + "' stands outside of a loop");
-      return make(name == "break" ? Kind::leave_loop : Kind::next_round, tag.at);
+      return make(name == "break" ? StatementKind::leave_loop : StatementKind::next_round, tag.at);
     }
     for (const std::string_view lacking :
          {"include", "import", "from", "extends", "block", "autoescape", "do", "trans", "debug"}) {
@@ -107,7 +107,7 @@ class StatementParser {
 
   /// Values with commas between them, printed in a row.
   Statement print(Position at) {
-    Statement node = make(Kind::output, at);
+    Statement node = make(StatementKind::output, at);
     node.expression = std::make_unique<Expression>();
     node.expression->kind = Expression::Kind::concatenation;
     node.expression->at = at;
@@ -119,7 +119,7 @@ class StatementParser {
   }
 
   Statement condition(Position at) {
-    Statement node = make(Kind::condition, at);
+    Statement node = make(StatementKind::condition, at);
     while (true) {
       Branch branch;
       branch.condition = expressions_.tuple(InlineIf::absent);
@@ -134,7 +134,7 @@ class StatementParser {
   }
 
   Statement loop(Position at) {
-    Statement node = make(Kind::loop, at);
+    Statement node = make(StatementKind::loop, at);
     node.target = expressions_.target("in", false);
     tokens_.expect_name("in");
     node.expression = expressions_.tuple(InlineIf::absent, "recursive");
@@ -150,13 +150,13 @@ class StatementParser {
   }
 
   Statement set(Position at) {
-    Statement node = make(Kind::set, at);
+    Statement node = make(StatementKind::set, at);
     node.target = expressions_.target("", true);
     if (tokens_.skip_sign("=")) {
       node.expression = expressions_.tuple();
       return node;
     }
-    node.kind = Kind::set_block;
+    node.kind = StatementKind::set_block;
     node.expression = expressions_.filters(nullptr, false);
     node.body = closed_block("endset", at);
     return node;
@@ -196,7 +196,7 @@ class StatementParser {
   }
 
   Statement macro(Position at) {
-    Statement node = make(Kind::macro, at);
+    Statement node = make(StatementKind::macro, at);
     const Token name = tokens_.expect(TokenKind::name, "the name of a macro");
     node.target.at = name.at;
     node.target.id = state_.id_of(name.text);
@@ -206,7 +206,7 @@ class StatementParser {
   }
 
   Statement call(Position at) {
-    Statement node = make(Kind::call_block, at);
+    Statement node = make(StatementKind::call_block, at);
     if (tokens_.at_sign("(")) {
       node.macro = signature("caller", at);
     } else {
@@ -223,14 +223,14 @@ class StatementParser {
   }
 
   Statement filter(Position at) {
-    Statement node = make(Kind::filter_block, at);
+    Statement node = make(StatementKind::filter_block, at);
     node.expression = expressions_.filters(nullptr, true);
     node.body = closed_block("endfilter", at);
     return node;
   }
 
   Statement with(Position at) {
-    Statement node = make(Kind::with, at);
+    Statement node = make(StatementKind::with, at);
     while (!tokens_.at(TokenKind::block_end)) {
       if (!node.assignments.empty()) tokens_.expect_sign(",");
       Target target = expressions_.target("", false);
@@ -242,7 +242,7 @@ class StatementParser {
   }
 
   Statement generation(Position at) {
-    Statement node = make(Kind::generation, at);
+    Statement node = make(StatementKind::generation, at);
     state_.program.has_generation = true;
     const std::size_t loops = std::exchange(state_.loops, 0);
     node.body = closed_block("endgeneration", at);

@@ -317,10 +317,6 @@ class Call {
   Arguments arguments_;
 };
 
-utf8proc_category_t category_of(char32_t character) {
-  return utf8proc_category(static_cast<utf8proc_int32_t>(character));
-}
-
 bool is_letter(char32_t character) {
   const auto category = category_of(character);
   return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO;

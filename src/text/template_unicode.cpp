@@ -10,10 +10,6 @@ namespace physarum::text::jinja {
 
 namespace {
 
-utf8proc_category_t category_of(char32_t character) {
-  return utf8proc_category(static_cast<utf8proc_int32_t>(character));
-}
-
 template <class InSet>
 std::pair<std::size_t, std::size_t> strip_if(std::string_view text, Ends ends, InSet in_set) {
   std::size_t begin = 0;
@@ -37,6 +33,10 @@ bool ends_line(char32_t character) {
 }
 
 }  // namespace
+
+utf8proc_category_t category_of(char32_t character) {
+  return utf8proc_category(static_cast<utf8proc_int32_t>(character));
+}
 
 bool is_ascii(std::string_view text) {
   return std::all_of(text.begin(), text.end(),

@@ -6,12 +6,15 @@
 #include <utility>
 #include <vector>
 
+#include <utf8proc.h>
+
 #include "template_text.hpp"
 
 namespace physarum::text::jinja {
 
 // What Python's str knows about characters. All texts must be valid UTF-8; any thread.
 
+[[nodiscard]] utf8proc_category_t category_of(char32_t character);
 [[nodiscard]] bool is_ascii(std::string_view text);
 [[nodiscard]] bool is_space(char32_t character);      ///< str.isspace and \s
 [[nodiscard]] bool is_printable(char32_t character);  ///< what repr leaves as it is

@@ -13,8 +13,6 @@
 namespace physarum::weights {
 namespace {
 
-constexpr std::size_t most_gap_bytes = 5;
-
 void require(bool condition, const char* what) {
   if (!condition) throw CorruptDelta(what);
 }

@@ -21,7 +21,6 @@ constexpr std::size_t line_bytes = 64;
 /// Above this many changes in a frame the raw elements are sent: the compressor could still win a
 /// little, for many times the time.
 constexpr std::size_t most_changes = static_cast<std::size_t>(DeltaEncoder::frame_elements) / 3;
-constexpr std::size_t most_gap_bytes = 5;
 
 bool lines_differ(const std::byte* a, const std::byte* b) {
   std::uint64_t difference = 0;

@@ -17,6 +17,7 @@ static_assert(sizeof(FrameHead) == 24);
 
 inline constexpr std::uint32_t frame_magic = 0x46574850;  // "PHWF"
 inline constexpr std::size_t most_planes = 4;
+inline constexpr std::size_t most_gap_bytes = 5;  // a LEB128 of 32 bits
 
 enum class FrameKind : std::uint8_t { sparse = 1, dense = 2 };
 

@@ -12,11 +12,13 @@ namespace physarum::weights {
 namespace {
 
 constexpr std::int64_t line = 64;
-constexpr std::int64_t padded(std::int64_t bytes) { return (bytes + line - 1) / line * line; }
+constexpr std::int64_t padded_to_line(std::int64_t bytes) {
+  return (bytes + line - 1) / line * line;
+}
 
 /// A delta above a quarter of its range is not worth the ring's memory: the version goes out in
 /// full. The constant leaves room for frame heads in small regions.
-std::int64_t capacity_of(Range bytes) { return padded(bytes.size() / 4 + 4096); }
+std::int64_t capacity_of(Range bytes) { return padded_to_line(bytes.size() / 4 + 4096); }
 
 }  // namespace
 
@@ -40,9 +42,9 @@ StoreLayout::StoreLayout(const Catalogue& catalogue, const WeightOptions& option
                          sizes.frames, capacity_of(both)});
       sizes.frames += regions.back().capacity;
     }
-    sizes.shard = padded(shard(buffer).size());
-    sizes.digests = padded(blocks_of(shard(buffer)) * digest_bytes);
-    sizes.lengths = padded(static_cast<std::int64_t>(regions.size()) * 8);
+    sizes.shard = padded_to_line(shard(buffer).size());
+    sizes.digests = padded_to_line(blocks_of(shard(buffer)) * digest_bytes);
+    sizes.lengths = padded_to_line(static_cast<std::int64_t>(regions.size()) * 8);
     regions_.push_back(std::move(regions));
     sizes_.push_back(sizes);
   }
@@ -88,7 +90,7 @@ const StoreLayout::Sizes& StoreLayout::sizes(int buffer) const {
 }
 
 std::uint64_t StoreLayout::slot_offset(int buffer, std::int64_t slot) const {
-  const std::int64_t words = padded(StoreWords::count(ring_) * 8);
+  const std::int64_t words = padded_to_line(StoreWords::count(ring_) * 8);
   return static_cast<std::uint64_t>(words + slot * sizes(buffer).slot());
 }
 

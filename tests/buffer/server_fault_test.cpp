@@ -18,7 +18,7 @@ using testing::CircleOptions;
 using testing::without_leases;
 namespace st = sample::testing;
 
-CircleOptions small(Mode mode = Mode::sync) {
+CircleOptions short_leases(Mode mode = Mode::sync) {
   auto options = testing::small_circle(mode);
   options.buffer.lease_deadline_s = 1;  // 100 turns
   options.engines = 2;
@@ -26,7 +26,7 @@ CircleOptions small(Mode mode = Mode::sync) {
 }
 
 void expect_the_usual_batches(Circle& circle) {
-  auto options = small();
+  auto options = short_leases();
   options.engines = 1;
   Circle reference(options);
   ASSERT_TRUE(reference.run());
@@ -35,7 +35,7 @@ void expect_the_usual_batches(Circle& circle) {
 }
 
 TEST(ServerFaults, an_expired_lease_is_lent_to_another_engine) {
-  Circle circle(small());
+  Circle circle(short_leases());
   // Engine 0 keeps the second group that it gets for ever.
   int count = 0;
   circle.engines[0]->before_hand_in = [&](auto&) { return ++count != 2; };
@@ -45,7 +45,7 @@ TEST(ServerFaults, an_expired_lease_is_lent_to_another_engine) {
 }
 
 TEST(ServerFaults, a_group_that_comes_after_its_deadline_counts_if_it_is_first) {
-  Circle circle(small());
+  Circle circle(short_leases());
   bool slow = true;
   for (auto& engine : circle.engines) {
     engine->delay = [&](const auto&) { return std::exchange(slow, false) ? 130 : 60; };
@@ -57,7 +57,7 @@ TEST(ServerFaults, a_group_that_comes_after_its_deadline_counts_if_it_is_first) 
 }
 
 TEST(ServerFaults, a_group_delivered_twice_is_stored_once) {
-  Circle circle(small());
+  Circle circle(short_leases());
   const int engine = circle.engine_rank(0);
   circle.engines[0]->before_hand_in = [&](const sample::SampleGroup& group) {
     circle.network().inject(engine, 0, static_cast<int>(MessageKind::delivery),
@@ -71,7 +71,7 @@ TEST(ServerFaults, a_group_delivered_twice_is_stored_once) {
 }
 
 TEST(ServerFaults, a_delivery_long_after_its_batch_is_ignored) {
-  Circle circle(small());
+  Circle circle(short_leases());
   std::optional<sample::SampleGroup> first;
   circle.engines[0]->before_hand_in = [&](const sample::SampleGroup& group) {
     if (!first) first = group;
@@ -85,7 +85,7 @@ TEST(ServerFaults, a_delivery_long_after_its_batch_is_ignored) {
 }
 
 TEST(ServerFaults, an_aborted_group_is_generated_again) {
-  Circle circle(small());
+  Circle circle(short_leases());
   bool aborted = false;
   circle.engines[1]->before_hand_in = [&](sample::SampleGroup& group) {
     if (!std::exchange(aborted, true)) group.samples[1].status = sample::SampleStatus::aborted;
@@ -97,7 +97,7 @@ TEST(ServerFaults, an_aborted_group_is_generated_again) {
 }
 
 TEST(ServerFaults, a_group_that_never_succeeds_ends_the_run) {
-  Circle circle(small());
+  Circle circle(short_leases());
   for (auto& engine : circle.engines) {
     engine->before_hand_in = [&](sample::SampleGroup& group) {
       if (group.id == testing::GroupId(2)) group.samples[0].status = sample::SampleStatus::aborted;
@@ -108,7 +108,7 @@ TEST(ServerFaults, a_group_that_never_succeeds_ends_the_run) {
 }
 
 TEST(ServerFaults, a_dead_engines_leases_go_to_the_others) {
-  Circle circle(small());
+  Circle circle(short_leases());
   while (circle.engines[0]->client.leases_in_flight() == 0) circle.turn();
   circle.engines[0]->dead = true;
   circle.network().kill(circle.engine_rank(0));
@@ -118,7 +118,7 @@ TEST(ServerFaults, a_dead_engines_leases_go_to_the_others) {
 }
 
 TEST(ServerFaults, without_engines_or_with_a_dead_trainer_the_run_ends) {
-  auto options = small();
+  auto options = short_leases();
   options.engines = 1;
   Circle lonely(options);
   for (int i = 0; i < 4; ++i) lonely.turn();
@@ -130,7 +130,7 @@ TEST(ServerFaults, without_engines_or_with_a_dead_trainer_the_run_ends) {
 }
 
 TEST(ServerFaults, nonsense_from_any_rank_is_counted_and_harms_nobody) {
-  Circle circle(small());
+  Circle circle(short_leases());
   std::int64_t sent = 0;
   const int ranks = circle.network().size();
   for (int i = 0; i < 400; ++i) {
@@ -149,7 +149,7 @@ TEST(ServerFaults, nonsense_from_any_rank_is_counted_and_harms_nobody) {
 }
 
 TEST(ServerFaults, messages_of_a_role_that_the_sender_has_not_are_dropped) {
-  Circle circle(small());
+  Circle circle(short_leases());
   const auto inject = [&]<class M>(int from, const M& message) {
     circle.network().inject(from, 0, static_cast<int>(M::kind), encode(message));
   };
@@ -171,7 +171,7 @@ TEST(ServerFaults, messages_of_a_role_that_the_sender_has_not_are_dropped) {
 }
 
 TEST(ServerFaults, an_alarm_of_an_engine_ends_the_run_and_one_of_others_does_not) {
-  Circle circle(small());
+  Circle circle(short_leases());
   const auto raise = [&](int from) {
     circle.network().inject(from, 0, static_cast<int>(MessageKind::alarm),
                             encode(exchange::Alarm{"no numbers"}));
@@ -191,7 +191,7 @@ TEST(ServerFaults, an_alarm_of_an_engine_ends_the_run_and_one_of_others_does_not
 }
 
 TEST(ServerFaults, a_group_that_nobody_asked_for_is_thrown_away) {
-  Circle circle(small());
+  Circle circle(short_leases());
   auto group = st::make_group(15, 2);  // step 3: not lent yet
   circle.network().inject(circle.engine_rank(0), 0, static_cast<int>(MessageKind::delivery),
                           encode(exchange::Delivery{group}));
@@ -210,7 +210,7 @@ std::string message_of(Circle& circle) {
 }
 
 TEST(ServerFaults, a_silent_client_is_named) {
-  auto options = small();
+  auto options = short_leases();
   options.buffer.distributed_timeout_minutes = 0.1;  // 600 turns
   Circle circle(options);
   circle.trainers->dead = true;
@@ -221,7 +221,7 @@ TEST(ServerFaults, a_silent_client_is_named) {
 }
 
 TEST(ServerFaults, a_trainer_that_stops_asking_is_named) {
-  auto options = small();
+  auto options = short_leases();
   options.buffer.distributed_timeout_minutes = 0.1;
   Circle circle(options);
   circle.trainers->pause_before_step = 2;
@@ -229,7 +229,7 @@ TEST(ServerFaults, a_trainer_that_stops_asking_is_named) {
 }
 
 TEST(ServerFaults, publishing_too_early_in_one_step_async_is_our_own_mistake) {
-  Circle circle(small(Mode::one_step_async));
+  Circle circle(short_leases(Mode::one_step_async));
   circle.turn();
   circle.turn();
   // Version 1 may come only when all groups of step 1 are there.

@@ -21,7 +21,7 @@ ExpertConfig experts(std::int64_t count, std::int64_t per_token, bool normalise)
           .layers = {}};
 }
 
-std::vector<float> random_values(std::size_t count, std::uint64_t item) {
+std::vector<float> logits_of(std::size_t count, std::uint64_t item) {
   const base::RandomStream stream(2, base::StreamKind::test);
   std::vector<float> values;
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -61,7 +61,7 @@ TEST(ExpertRouting, prefers_the_lower_of_equals) {
 TEST(ExpertRouting, lists_each_choice_once_by_expert_and_rising) {
   constexpr std::int64_t rows = 50;
   ExpertRouting routing(experts(7, 3, true));
-  const auto logits = random_values(7 * rows, 1);
+  const auto logits = logits_of(7 * rows, 1);
   routing.route(logits.data(), rows);
   std::vector<bool> seen(static_cast<std::size_t>(routing.choices()), false);
   for (std::int64_t e = 0; e < 7; ++e) {
@@ -79,7 +79,7 @@ TEST(ExpertRouting, lists_each_choice_once_by_expert_and_rising) {
 
 TEST(ExpertRouting, chooses_for_a_row_alone_as_among_others) {
   ExpertRouting routing(experts(6, 2, false));
-  const auto logits = random_values(6 * 9, 4);
+  const auto logits = logits_of(6 * 9, 4);
   routing.route(logits.data(), 9);
   const std::vector<float> weights(routing.weights().begin(), routing.weights().end());
   const std::vector<std::int32_t> chosen(routing.chosen().begin(), routing.chosen().end());
@@ -104,9 +104,9 @@ TEST(ExpertRouting, what_is_not_a_number_shows_in_the_weights) {
 TEST(ExpertRouting, gradients_agree_with_finite_differences) {
   for (const bool normalise : {false, true}) {
     ExpertRouting routing(experts(5, 2, normalise));
-    const auto logits = random_values(10, 3);
-    const auto d_weights = random_values(4, 5);
-    const auto d_probabilities = random_values(10, 6);
+    const auto logits = logits_of(10, 3);
+    const auto d_weights = logits_of(4, 5);
+    const auto d_probabilities = logits_of(10, 6);
     const auto value = [&](std::size_t at, float step) {
       auto moved = logits;
       moved[at] += step;

@@ -14,7 +14,7 @@
 namespace physarum::model {
 namespace {
 
-std::vector<float> random_values(std::int64_t count, std::uint64_t item) {
+std::vector<float> random_matrix(std::int64_t count, std::uint64_t item) {
   const base::RandomStream stream(7, base::StreamKind::test);
   std::vector<float> values(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -25,10 +25,10 @@ std::vector<float> random_values(std::int64_t count, std::uint64_t item) {
 
 struct Problem {
   std::int64_t rows, out, in;
-  std::vector<float> x = random_values(rows * in, 1);
-  std::vector<float> w = random_values(out * in, 2);
-  std::vector<float> bias = random_values(out, 3);
-  std::vector<float> before = random_values(rows * out, 4);
+  std::vector<float> x = random_matrix(rows * in, 1);
+  std::vector<float> w = random_matrix(out * in, 2);
+  std::vector<float> bias = random_matrix(out, 3);
+  std::vector<float> before = random_matrix(rows * out, 4);
 
   [[nodiscard]] double exact(std::int64_t row, std::int64_t column) const {
     double sum = 0;

@@ -23,7 +23,7 @@ namespace {
 
 using B = GgufBuilder;
 using Json = nlohmann::json;
-const std::filesystem::path data = std::filesystem::path(PHYSARUM_TEST_DATA) / "gguf";
+const std::filesystem::path golden_data = std::filesystem::path(PHYSARUM_TEST_DATA) / "gguf";
 
 /// A GGUF file of metadata that each test changes, with an embedding and other tensors.
 struct Model {
@@ -345,8 +345,8 @@ TEST(GgufTokenizer, refuses_what_is_damaged_or_of_another_kind) {
 
 /// Every tensor that Python wrote is there with its bits.
 void expect_weights(const std::string& name) {
-  const auto source = open_weights(data / (name + ".gguf"));
-  const SafetensorsFile expected(data / (name + ".safetensors"));
+  const auto source = open_weights(golden_data / (name + ".gguf"));
+  const SafetensorsFile expected(golden_data / (name + ".safetensors"));
   EXPECT_EQ(source->tensors().size(), expected.header().tensors.size());
   for (const auto& tensor : expected.header().tensors) {
     const auto index = source->find(tensor.name);
@@ -372,15 +372,15 @@ TEST(GgufWeights, have_hugging_faces_names_and_order_of_rows) {
 }
 
 TEST(GgufWeights, load_as_the_model_of_their_configuration) {
-  const GgufFile file(data / "llama.gguf");
+  const GgufFile file(golden_data / "llama.gguf");
   const GgufView view{file.header(), file.file().bytes(), "llama.gguf"};
   const auto config = ModelConfig::from_json(gguf_config_json(view), "llama.gguf");
   EXPECT_EQ(config.eos_token_ids, (std::vector<base::TokenId>{0, 2}));
   EXPECT_EQ(config.rope_theta, 100000.0);
   const ParameterLayout layout(config);
   std::vector<float> flat(static_cast<std::size_t>(layout.total()), 7.0F);
-  load_weights(data / "llama.gguf", config, flat);
-  const SafetensorsFile expected(data / "llama.safetensors");
+  load_weights(golden_data / "llama.gguf", config, flat);
+  const SafetensorsFile expected(golden_data / "llama.safetensors");
   for (const auto& place : layout.tensors()) {
     std::vector<float> want(static_cast<std::size_t>(place.size));
     expected.read(*expected.find(place.name), want);

@@ -10,6 +10,7 @@
 
 #include "physarum/base/error.hpp"
 
+#include "storage/alone.hpp"
 #include "support/scripted_file_system.hpp"
 #include "support/temporary_directory.hpp"
 
@@ -17,17 +18,16 @@ namespace physarum::storage {
 namespace {
 
 using test::ScriptedFileSystem;
-const parallel::Communicator alone;
-const Format format{"physarum.test", 1};
+const Format committed_format{"physarum.test", 1};
 
 void commit_value(FileSystem& files, const std::filesystem::path& path, std::int64_t value) {
-  commit_file(files, path, alone, format, [&](File& file) {
+  commit_file(files, path, alone, committed_format, [&](File& file) {
     file.write_concatenated<std::int64_t>("value", std::vector{value});
   });
 }
 
 std::int64_t committed_value(const std::filesystem::path& path) {
-  return File::open_read(path, format).read_dataset<std::int64_t>("value").at(0);
+  return File::open_read(path, committed_format).read_dataset<std::int64_t>("value").at(0);
 }
 
 TEST(CommitFile, syncs_before_it_renames_and_the_directory_after) {
@@ -60,7 +60,7 @@ TEST(CommitFile, leaves_old_or_new_whichever_step_fails) {
 
 TEST(CommitFile, removes_the_temporary_file_when_writing_fails) {
   const test::TemporaryDirectory directory;
-  EXPECT_THROW(commit_file(real_file_system(), directory / "a.h5", alone, format,
+  EXPECT_THROW(commit_file(real_file_system(), directory / "a.h5", alone, committed_format,
                            [](File&) { throw base::UserError("no", "", ""); }),
                base::UserError);
   EXPECT_TRUE(real_file_system().list(directory.path()).empty());
@@ -78,7 +78,7 @@ TEST(CommitFile, survives_a_full_disk) {
       rlimit small = before;
       small.rlim_cur = limit;
       setrlimit(RLIMIT_FSIZE, &small);
-      EXPECT_THROW(commit_file(real_file_system(), directory / "a.h5", alone, format,
+      EXPECT_THROW(commit_file(real_file_system(), directory / "a.h5", alone, committed_format,
                                [&](File& file) {
                                  file.write_concatenated<float>(
                                      "big", std::vector<float>(2'000'000), {.layout = layout});

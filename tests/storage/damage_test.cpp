@@ -10,13 +10,13 @@
 #include "physarum/storage/file.hpp"
 
 #include "rehearsal.hpp"
+#include "storage/alone.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace physarum::storage {
 namespace {
 
-const parallel::Communicator alone;
-const Format format{"physarum.test", 1};
+const Format damaged_format{"physarum.test", 1};
 
 std::vector<std::int32_t> good_values() {
   std::vector<std::int32_t> values(40'000);
@@ -25,7 +25,7 @@ std::vector<std::int32_t> good_values() {
 }
 
 void write_good(const std::filesystem::path& path, DatasetLayout layout) {
-  File file = File::create(path, alone, format);
+  File file = File::create(path, alone, damaged_format);
   file.write_dataset<std::int32_t>("values", {40'000}, 0, good_values(), {.layout = layout});
   file.write_text("text", "the resolved configuration");
   file.close();
@@ -39,7 +39,7 @@ std::string read_file(const std::filesystem::path& path) {
 /// "same": all values as written; otherwise what the reader was told.
 std::string outcome(const std::filesystem::path& path) {
   try {
-    const File file = File::open_read(path, format);
+    const File file = File::open_read(path, damaged_format);
     const auto values = file.read_dataset<std::int32_t>("values", Extent{40'000});
     if (values != good_values()) return "WRONG VALUES";
     return file.read_text("text") == "the resolved configuration" ? "same" : "WRONG TEXT";
@@ -119,7 +119,7 @@ TEST(Digest, names_the_damaged_dataset) {
                                "take another file, or write it again";
   EXPECT_EQ(outcome(path), expected);
   try {
-    File::open_read(path, format).verify_all(alone);
+    File::open_read(path, damaged_format).verify_all(alone);
     FAIL() << "damage passed";
   } catch (const base::UserError& error) {
     EXPECT_EQ(error.what(), expected);

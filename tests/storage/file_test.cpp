@@ -7,12 +7,12 @@
 
 #include "physarum/base/contracts.hpp"
 
+#include "storage/alone.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace physarum::storage {
 namespace {
 
-const parallel::Communicator alone;
 const Format format{"physarum.test", 3};
 
 template <class T>

@@ -17,15 +17,15 @@ namespace {
 
 using test::ScriptedFileSystem;
 using test::world;
-const Format format{"physarum.test", 1};
+const Format committed_format{"physarum.test", 1};
 
 void commit_value(FileSystem& files, const std::filesystem::path& path, std::int64_t value) {
-  commit_file(files, path, world(), format, [&](File& file) {
+  commit_file(files, path, world(), committed_format, [&](File& file) {
     file.write_concatenated<std::int64_t>("value", std::vector{value});
   });
 }
 std::int64_t committed_value(const std::filesystem::path& path) {
-  const File file = File::open_read(path, format, world());
+  const File file = File::open_read(path, committed_format, world());
   const auto value = file.read_dataset<std::int64_t>("value").at(0);
   world().barrier();
   return value;
@@ -46,7 +46,7 @@ TEST(SharedCommit, leaves_old_or_new_whichever_step_fails) {
 TEST(SharedCommit, all_ranks_throw_what_one_rank_found) {
   const test::SharedDirectory directory(world());
   const auto write = [&] {
-    commit_file(real_file_system(), directory / "a.h5", world(), format, [&](File&) {
+    commit_file(real_file_system(), directory / "a.h5", world(), committed_format, [&](File&) {
       parallel::together(world(), [&] {
         if (world().rank() == world().size() - 1) throw base::UserError("bad prompt", "x:1", "");
       });
@@ -69,7 +69,7 @@ TEST(SharedCommit, survives_a_full_disk_on_any_rank) {
     rlimit small = before;
     small.rlim_cur = 100'000;
     if (world().rank() == victim) setrlimit(RLIMIT_FSIZE, &small);
-    EXPECT_THROW(commit_file(real_file_system(), directory / "a.h5", world(), format,
+    EXPECT_THROW(commit_file(real_file_system(), directory / "a.h5", world(), committed_format,
                              [&](File& file) {
                                file.write_concatenated<float>("big", std::vector<float>(300'000));
                              }),

@@ -10,13 +10,13 @@
 
 #include "physarum/storage/file.hpp"
 
+#include "storage/alone.hpp"
 #include "support/temporary_directory.hpp"
 
 namespace physarum::storage {
 namespace {
 
-const parallel::Communicator alone;
-const Format format{"physarum.test", 3};
+const Format suspect_format{"physarum.test", 3};
 
 std::string refusal(const std::function<void()>& read) {
   try {
@@ -30,14 +30,14 @@ std::string refusal(const std::function<void()>& read) {
 class SuspectFile : public testing::Test {
  protected:
   [[nodiscard]] std::filesystem::path path() const { return directory_ / "a.h5"; }
-  [[nodiscard]] std::string opening(const Format& wanted = format) const {
+  [[nodiscard]] std::string opening(const Format& wanted = suspect_format) const {
     return refusal([&] { (void)File::open_read(path(), wanted); });
   }
   void write_bytes(const std::string& bytes) const {
     std::ofstream(path(), std::ios::binary) << bytes;
   }
   void write_good() const {
-    File file = File::create(path(), alone, format);
+    File file = File::create(path(), alone, suspect_format);
     std::vector<float> values(5000, 1.5f);
     file.write_dataset<float>("values", {1000, 5}, 0, values);
     file.set_attribute("", "step", std::int64_t{7});
@@ -47,7 +47,7 @@ class SuspectFile : public testing::Test {
   [[nodiscard]] hid_t foreign() const { return H5Fopen(path().c_str(), H5F_ACC_RDWR, H5P_DEFAULT); }
   [[nodiscard]] std::string reading(const char* name) const {
     const auto text = refusal([&] {
-      (void)File::open_read(path(), format).read_dataset<float>(name, Extent{1000, 5});
+      (void)File::open_read(path(), suspect_format).read_dataset<float>(name, Extent{1000, 5});
     });
     EXPECT_EQ(text.find('\n'), text.npos);
     return text;
@@ -142,7 +142,7 @@ TEST_F(SuspectFile, without_the_dataset_or_attribute) {
   write_good();
   expect_part(reading("weights"), path().string() + ":weights: the file has no such object");
   expect_part(reading("values/deeper"), "the file has no such object");
-  const File file = File::open_read(path(), format);
+  const File file = File::open_read(path(), suspect_format);
   expect_part(refusal([&] { (void)file.integer_attribute("", "lr"); }),
               "the attribute 'lr' is missing");
   expect_part(refusal([&] { (void)file.string_attribute("", "step"); }),
@@ -154,7 +154,7 @@ TEST_F(SuspectFile, without_the_dataset_or_attribute) {
 
 TEST_F(SuspectFile, with_another_type_rank_or_extent) {
   write_good();
-  const File file = File::open_read(path(), format);
+  const File file = File::open_read(path(), suspect_format);
   const auto as = [&]<class T>(T, const Extent& extent) {
     return refusal([&] { (void)file.read_dataset<T>("values", extent); });
   };
@@ -246,7 +246,7 @@ TEST_F(SuspectFile, with_links_out_of_itself) {
   H5Fclose(file);
   expect_part(reading("outside"), "the file has no such object");
   expect_part(reading("soft"), "the file has no such object");
-  EXPECT_EQ(File::open_read(path(), format).datasets(), std::vector<std::string>{"values"});
+  EXPECT_EQ(File::open_read(path(), suspect_format).datasets(), std::vector<std::string>{"values"});
 }
 
 TEST_F(SuspectFile, with_groups_in_a_circle) {
@@ -255,11 +255,11 @@ TEST_F(SuspectFile, with_groups_in_a_circle) {
   H5Gclose(H5Gcreate2(file, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
   H5Lcreate_hard(file, "/g", file, "/g/again", H5P_DEFAULT, H5P_DEFAULT);
   H5Fclose(file);
-  EXPECT_EQ(File::open_read(path(), format).datasets(), std::vector<std::string>{"values"});
+  EXPECT_EQ(File::open_read(path(), suspect_format).datasets(), std::vector<std::string>{"values"});
 }
 
 TEST_F(SuspectFile, that_cannot_be_written) {
-  const auto text = refusal([] { (void)File::create("/nonexistent/a.h5", alone, format); });
+  const auto text = refusal([] { (void)File::create("/nonexistent/a.h5", alone, suspect_format); });
   expect_part(text, "/nonexistent/a.h5: the file cannot be written: No such file or directory");
 }
 

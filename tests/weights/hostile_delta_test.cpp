@@ -14,7 +14,7 @@ namespace physarum::weights {
 namespace {
 
 using base::Bytes;
-const DeltaStep step{base::WeightVersion(1), base::WeightVersion(2)};
+const DeltaStep hostile_step{base::WeightVersion(1), base::WeightVersion(2)};
 constexpr std::size_t elements = 3000;
 constexpr std::int64_t first = 77;
 
@@ -48,7 +48,7 @@ Bytes honest(double density) {
   }
   Bytes frames;
   DeltaEncoder encoder(TransferType::bf16);
-  EXPECT_TRUE(encoder.encode(before, after, first, step, 1 << 20, frames));
+  EXPECT_TRUE(encoder.encode(before, after, first, hostile_step, 1 << 20, frames));
   return frames;
 }
 
@@ -74,7 +74,7 @@ Bytes forged(Bytes frame, const std::function<void(FrameBody&, Bytes& payload)>&
 void expect_refused(const Bytes& frames, const char* what) {
   Guarded guarded;
   const Bytes before(guarded.image().begin(), guarded.image().end());
-  EXPECT_THROW(DeltaDecoder(TransferType::bf16).apply(frames, step, first, guarded.image()),
+  EXPECT_THROW(DeltaDecoder(TransferType::bf16).apply(frames, hostile_step, first, guarded.image()),
                CorruptDelta)
       << what;
   EXPECT_TRUE(guarded.untouched_outside()) << what;
@@ -83,8 +83,8 @@ void expect_refused(const Bytes& frames, const char* what) {
 
 TEST(HostileDelta, honest_frames_are_accepted) {
   Guarded guarded;
-  DeltaDecoder(TransferType::bf16).apply(honest(0.1), step, first, guarded.image());
-  DeltaDecoder(TransferType::bf16).apply(honest(1), step, first, guarded.image());
+  DeltaDecoder(TransferType::bf16).apply(honest(0.1), hostile_step, first, guarded.image());
+  DeltaDecoder(TransferType::bf16).apply(honest(1), hostile_step, first, guarded.image());
   EXPECT_TRUE(guarded.untouched_outside());
 }
 
@@ -98,8 +98,9 @@ TEST(HostileDelta, every_truncation_is_refused) {
     Bytes longer = frames;
     longer.push_back(std::byte{0});
     Guarded guarded;
-    EXPECT_THROW(DeltaDecoder(TransferType::bf16).apply(longer, step, first, guarded.image()),
-                 CorruptDelta);
+    EXPECT_THROW(
+        DeltaDecoder(TransferType::bf16).apply(longer, hostile_step, first, guarded.image()),
+        CorruptDelta);
   }
 }
 
@@ -120,10 +121,11 @@ TEST(HostileDelta, wrong_step_type_and_range_are_refused) {
   const DeltaStep other_target{base::WeightVersion(1), base::WeightVersion(3)};
   EXPECT_THROW(decoder.apply(frames, other_base, first, guarded.image()), CorruptDelta);
   EXPECT_THROW(decoder.apply(frames, other_target, first, guarded.image()), CorruptDelta);
-  EXPECT_THROW(decoder.apply(frames, step, first + 1, guarded.image()), CorruptDelta);
-  EXPECT_THROW(decoder.apply(frames, step, first - 1, guarded.image()), CorruptDelta);
-  EXPECT_THROW(decoder.apply(frames, step, first, guarded.image().first(100)), CorruptDelta);
-  EXPECT_THROW(DeltaDecoder(TransferType::f32).apply(frames, step, first, guarded.image()),
+  EXPECT_THROW(decoder.apply(frames, hostile_step, first + 1, guarded.image()), CorruptDelta);
+  EXPECT_THROW(decoder.apply(frames, hostile_step, first - 1, guarded.image()), CorruptDelta);
+  EXPECT_THROW(decoder.apply(frames, hostile_step, first, guarded.image().first(100)),
+               CorruptDelta);
+  EXPECT_THROW(DeltaDecoder(TransferType::f32).apply(frames, hostile_step, first, guarded.image()),
                CorruptDelta);
 }
 
@@ -181,7 +183,7 @@ TEST(HostileDelta, gaps_that_run_out_are_refused) {
   };
   Guarded guarded;
   DeltaDecoder(TransferType::bf16)
-      .apply(with_gaps({0, 0xb6, 0x17}, 2), step, first, guarded.image());
+      .apply(with_gaps({0, 0xb6, 0x17}, 2), hostile_step, first, guarded.image());
   EXPECT_EQ(guarded.image()[2 * elements - 1], std::byte{7});  // 1 + 2998 = the last element
   expect_refused(with_gaps({0, 0xb7, 0x17}, 2), "one beyond the last element");
   expect_refused(with_gaps({0, 0x80}, 2), "gap without end");
