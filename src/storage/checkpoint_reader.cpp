@@ -15,7 +15,6 @@ namespace physarum::storage {
 namespace {
 
 constexpr std::string_view step_prefix = "step-";
-constexpr std::uint64_t ahead_bytes = 32 << 20;
 constexpr std::uint64_t most_manifest_bytes = 256 << 20;
 
 std::string read_manifest(FileSystem& files, const std::filesystem::path& path) {
@@ -106,13 +105,15 @@ void CheckpointReader::read_place(const BulkPlace& place, const Memory& memory) 
   const std::uint64_t size = place.dataset.bytes();
   std::vector<DigestSum> sums(static_cast<std::size_t>(idle_threads()));
   try {
-    for_pieces(cut({size}), idle_threads(), [&](const Piece& piece, int thread) {
-      const std::span<std::byte> bytes = memory(piece, thread);
-      // Far enough ahead for the disk, and on into the next dataset.
-      ranges_->expect(place.offset + piece.begin + ahead_bytes, piece.bytes);
-      ranges_->read_at(place.offset + piece.begin, bytes);
-      sums[static_cast<std::size_t>(thread)].add(digest_blocks({piece.begin, bytes}));
-    });
+    for_pieces_in_turn(
+        cut({size}), idle_threads(),
+        [&](const Piece& piece, int thread) {
+          ranges_->read_at(place.offset + piece.begin, memory(piece, thread));
+        },
+        [&](const Piece& piece, int thread) {
+          sums[static_cast<std::size_t>(thread)].add(
+              digest_blocks({piece.begin, memory(piece, thread)}));
+        });
   } catch (const base::WorldError& error) {
     throw DamagedCheckpoint(std::string("it cannot be read: ") + error.what(), where);
   }

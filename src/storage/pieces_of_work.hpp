@@ -57,4 +57,21 @@ void for_pieces(const std::vector<Piece>& pieces, int threads, const Work& work)
   if (failure) std::rethrow_exception(failure);
 }
 
+/// For files: calls take(piece, thread) strictly one after the other, in order (the kernel reads
+/// ahead for one sequential reader, and stumbles over two), and then work(piece, thread), beside
+/// the next takes.
+template <class Take, class Work>
+void for_pieces_in_turn(const std::vector<Piece>& pieces, int threads, const Take& take,
+                        const Work& work) {
+  std::mutex turn;
+  std::size_t next = 0;
+  for_pieces(pieces, threads, [&](const Piece&, int thread) {
+    std::unique_lock lock(turn);
+    const Piece& piece = pieces[next++];
+    take(piece, thread);
+    lock.unlock();
+    work(piece, thread);
+  });
+}
+
 }  // namespace physarum::storage

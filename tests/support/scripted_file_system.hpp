@@ -91,9 +91,6 @@ class ScriptedFileSystem final : public storage::FileSystem {
     void read_at(std::uint64_t offset, std::span<std::byte> bytes) override {
       real_->read_at(offset, bytes);
     }
-    void expect(std::uint64_t offset, std::uint64_t bytes) override {
-      real_->expect(offset, bytes);
-    }
     void sync() override {
       owner_.step("sync " + file_, [&] { real_->sync(); });
     }

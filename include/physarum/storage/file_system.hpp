@@ -24,8 +24,6 @@ class RangeFile {
   virtual void write_at(std::uint64_t offset, std::span<const std::byte> bytes) = 0;
   /// The file's end before the span is full is an error.
   virtual void read_at(std::uint64_t offset, std::span<std::byte> bytes) = 0;
-  /// A hint: these bytes are read soon. Returns at once.
-  virtual void expect(std::uint64_t offset, std::uint64_t bytes) = 0;
   /// Data and size reach the disk before it returns.
   virtual void sync() = 0;
 };
