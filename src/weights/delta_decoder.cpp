@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -8,6 +9,7 @@
 
 #include "physarum/weights/delta_codec.hpp"
 
+#include "bit_stream.hpp"
 #include "delta_frame.hpp"
 
 namespace physarum::weights {
@@ -43,27 +45,28 @@ OpenFrame open_frame(std::span<const std::byte> frames) {
 /// A digest proves that the bytes arrived, not that an honest encoder wrote them.
 void check_lengths(const OpenFrame& frame, std::size_t width) {
   const FrameBody& body = frame.body;
-  require(body.zero == 0 && body.zero_too == 0, "a frame has bytes where zeros belong");
   require(body.elements >= 1 && body.elements <= DeltaEncoder::frame_elements,
           "a frame has a wrong count of elements");
-  require(body.changed >= 1 && body.changed <= body.elements,
-          "a frame has a wrong count of changes");
-  std::size_t wire = body.gap_wire_bytes;
+  const auto elements = std::uint64_t{body.elements};
+  const std::uint64_t near = body.near.count;
+  const std::uint64_t far = body.far.count;
+  require(near + far >= 1 && near + far <= elements, "a frame has a wrong count of changes");
+  require(body.zero == 0, "a frame has bytes where zeros belong");
+  require(body.residue_bits <= std::min<std::size_t>(8 * width, most_residue_bits),
+          "a frame's values are coded in an unknown way");
+  std::uint64_t wire = std::uint64_t{body.near.bytes} + residue_bytes(body) + body.far.bytes;
   for (const std::uint32_t plane : body.plane_wire_bytes) wire += plane;
   if (body.kind == FrameKind::dense) {
-    require(wire == 0 && body.gap_raw_bytes == 0 && frame.payload.size() == body.elements * width,
+    require(wire == 0 && near == 0 && body.residue_bits == 0 &&
+                frame.payload.size() == elements * width,
             "a dense frame has a wrong length");
     return;
   }
   require(body.kind == FrameKind::sparse, "a frame is of an unknown kind");
   require(wire == frame.payload.size(), "a sparse frame has a wrong length");
-  require(body.gap_raw_bytes >= body.changed &&
-              body.gap_raw_bytes <= most_gap_bytes * body.changed &&
-              body.gap_wire_bytes <= body.gap_raw_bytes,
-          "a frame's gaps have a wrong length");
+  require(body.residue_bits >= 2, "a frame's values are coded in an unknown way");
   for (std::size_t plane = 0; plane < most_planes; ++plane) {
-    require(plane < width ? body.plane_wire_bytes[plane] <= body.changed
-                          : body.plane_wire_bytes[plane] == 0,
+    require(plane < width ? body.plane_wire_bytes[plane] <= far : body.plane_wire_bytes[plane] == 0,
             "a frame's values have a wrong length");
   }
 }
@@ -93,49 +96,80 @@ struct DeltaDecoder::Impl {
   }
 
   /// Gaps to positions inside the frame; strictly ascending by construction.
-  void read_positions(std::span<const std::byte> bytes, const FrameBody& body) {
-    positions.resize(body.changed);
-    std::size_t at = 0;
+  static void read_positions(std::span<const std::byte> bytes, std::uint32_t count,
+                             std::uint32_t elements, std::vector<std::uint32_t>& positions) {
+    positions.resize(count);
+    const unsigned low = low_bits(count, elements);
+    BitReader bits(bytes);
     std::uint64_t next = 0;
     for (std::uint32_t& position : positions) {
-      std::uint64_t gap = 0;
-      for (unsigned shift = 0;; shift += 7) {
-        require(at < bytes.size() && shift < 7 * most_gap_bytes, "a frame's gap does not end");
-        const auto byte = static_cast<std::uint64_t>(bytes[at++]);
-        gap |= (byte & 0x7f) << shift;
-        if (byte < 0x80) break;
-      }
-      require(gap < body.elements && next + gap < body.elements, "a change is beyond its frame");
+      const std::uint64_t gap = bits.take_rice(low, elements >> low);
+      require(next + gap < elements, "a change is beyond its frame");
       position = static_cast<std::uint32_t>(next + gap);
       next += gap + 1;
     }
-    require(at == bytes.size(), "a frame has more gaps than changes");
+    require(bits.at_end(), "a frame has more gaps than changes");
+  }
+
+  static std::span<const std::byte> take(std::span<const std::byte>& payload, std::size_t bytes) {
+    const auto taken = payload.first(bytes);
+    payload = payload.subspan(bytes);
+    return taken;
   }
 
   void apply_sparse(const OpenFrame& frame, std::byte* image) {
     auto payload = frame.payload;
     const FrameBody& body = frame.body;
-    read_positions(stream(payload, body.gap_wire_bytes, body.gap_raw_bytes, gaps), body);
+    read_positions(take(payload, body.near.bytes), body.near.count, body.elements, near);
+    const auto residues = take(payload, residue_bytes(body));
+    read_positions(take(payload, body.far.bytes), body.far.count, body.elements, far);
     std::span<const std::byte> values[most_planes];
     for (std::size_t plane = 0; plane < width; ++plane) {
-      values[plane] = stream(payload, body.plane_wire_bytes[plane], body.changed, planes[plane]);
+      values[plane] = stream(payload, body.plane_wire_bytes[plane], body.far.count, planes[plane]);
     }
-    width == 2 ? scatter<2>(values, image) : scatter<4>(values, image);
+    if (width == 2) {
+      move_near<std::uint16_t>(residues, body.residue_bits, image);
+      scatter<2>(values, image);
+    } else {
+      move_near<std::uint32_t>(residues, body.residue_bits, image);
+      scatter<4>(values, image);
+    }
+  }
+
+  /// Goes to the next value that has these lowest bits: the new one, from the old one and from the
+  /// new one. Whoever is as far up as down, because later deltas were already applied, stays; the
+  /// deltas that follow lead back.
+  template <class Element>
+  void move_near(std::span<const std::byte> residues, unsigned residue_bits,
+                 std::byte* image) const {
+    const std::uint32_t mask = (1U << residue_bits) - 1;
+    const std::uint32_t half = 1U << (residue_bits - 1);
+    BitReader bits(residues);
+    for (const std::uint32_t position : near) {
+      std::byte* const place = image + position * sizeof(Element);
+      Element value;
+      std::memcpy(&value, place, sizeof value);
+      const auto residue = static_cast<std::uint32_t>(bits.take(residue_bits));
+      const std::uint32_t up = (residue - value) & mask;
+      if (up < half) value = static_cast<Element>(value + up);
+      if (up > half) value = static_cast<Element>(value - (mask + 1 - up));
+      std::memcpy(place, &value, sizeof value);
+    }
   }
 
   template <std::size_t Width>
   void scatter(const std::span<const std::byte> (&values)[most_planes], std::byte* image) const {
-    for (std::size_t i = 0; i < positions.size(); ++i) {
-      std::byte* to = image + positions[i] * Width;
+    for (std::size_t i = 0; i < far.size(); ++i) {
+      std::byte* to = image + far[i] * Width;
       for (std::size_t plane = 0; plane < Width; ++plane) to[plane] = values[plane][i];
     }
   }
 
   std::size_t width;
   std::unique_ptr<ZSTD_DCtx, FreeContext> context{ZSTD_createDCtx()};
-  std::vector<std::byte> gaps;
   std::vector<std::byte> planes[most_planes];
-  std::vector<std::uint32_t> positions;
+  std::vector<std::uint32_t> near;  // positions
+  std::vector<std::uint32_t> far;
 };
 
 DeltaDecoder::DeltaDecoder(TransferType type) : impl_(std::make_unique<Impl>(type)) {}

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <vector>
@@ -11,86 +13,66 @@
 
 #include "physarum/weights/delta_codec.hpp"
 
+#include "bit_stream.hpp"
+#include "changed_elements.hpp"
 #include "delta_frame.hpp"
 
 namespace physarum::weights {
 namespace {
 
 constexpr int zstd_level = 1;
-constexpr std::size_t line_bytes = 64;
-/// Above this many changes in a frame the raw elements are sent: the compressor could still win a
-/// little, for many times the time.
-constexpr std::size_t most_changes = static_cast<std::size_t>(DeltaEncoder::frame_elements) / 3;
+/// Above this many far changes in a frame the raw elements are sent: the compressor could still win
+/// a little, for many times the time.
+constexpr std::size_t most_far = static_cast<std::size_t>(DeltaEncoder::frame_elements) / 3;
+/// Share of a far value's bits that is left of it on the wire, about.
+constexpr double far_share = 0.8;
 
-bool lines_differ(const std::byte* a, const std::byte* b) {
-  std::uint64_t difference = 0;
-  for (std::size_t i = 0; i < line_bytes; i += 8) {
-    std::uint64_t x;
-    std::uint64_t y;
-    std::memcpy(&x, a + i, 8);
-    std::memcpy(&y, b + i, 8);
-    difference |= x ^ y;
-  }
-  return difference != 0;
-}
-
-/// Changed elements of a frame, as they are found: gaps in LEB128 and the planes of the values.
-struct Changes {
-  std::vector<std::byte> gaps = std::vector<std::byte>(most_changes * most_gap_bytes);
-  std::vector<std::byte> planes[most_planes];
-  std::size_t gap_bytes = 0;
-  std::size_t count = 0;
-
-  void clear() { gap_bytes = count = 0; }
-  void add_gap(std::size_t gap) {
-    while (gap >= 0x80) {
-      gaps[gap_bytes++] = static_cast<std::byte>(gap | 0x80);
-      gap >>= 7;
-    }
-    gaps[gap_bytes++] = static_cast<std::byte>(gap);
-  }
+/// An element that changed: where, its new bits, and how many bits |new - old| has.
+struct Change {
+  std::uint32_t position;
+  std::uint32_t value;
+  std::uint32_t distance_bits;
 };
 
-/// Finds the changed elements of one frame. False: more than most_changes.
-template <class Element>
-bool find_changes(const std::byte* before, const std::byte* after, std::size_t elements,
-                  Changes& changes) {
-  constexpr std::size_t step = line_bytes / sizeof(Element);
-  changes.clear();
-  std::size_t next = 0;  // first element after the last change
-  for (std::size_t line = 0; line < elements; line += step) {
-    const std::size_t end = std::min(line + step, elements);
-    const std::size_t offset = line * sizeof(Element);
-    if (end == line + step && !lines_differ(before + offset, after + offset)) continue;
-    if (changes.count + step > most_changes) return false;
-    for (std::size_t i = line; i < end; ++i) {
-      Element was;
-      Element is;
-      std::memcpy(&was, before + i * sizeof(Element), sizeof(Element));
-      std::memcpy(&is, after + i * sizeof(Element), sizeof(Element));
-      if (was == is) continue;
-      changes.add_gap(i - next);
-      next = i + 1;
-      for (std::size_t plane = 0; plane < sizeof(Element); ++plane) {
-        changes.planes[plane][changes.count] = static_cast<std::byte>(is >> (8 * plane));
-      }
-      ++changes.count;
-    }
-  }
-  return true;
-}
+/// Changed elements of a frame, as they are found, and room for the bytes of far ones.
+struct Changes {
+  std::vector<Change> all = std::vector<Change>(DeltaEncoder::frame_elements);
+  std::size_t count = 0;
+  std::array<std::size_t, 33> with_distance_bits{};
+  std::vector<std::byte> planes[most_planes];
+};
 
 template <class Element>
-std::size_t count_changes(const std::byte* before, const std::byte* after, std::size_t elements) {
+void find_changes(const std::byte* before, const std::byte* after, std::size_t elements,
+                  Changes& changes) {
   std::size_t count = 0;
-  for (std::size_t i = 0; i < elements; ++i) {
-    Element was;
-    Element is;
-    std::memcpy(&was, before + i * sizeof(Element), sizeof(Element));
-    std::memcpy(&is, after + i * sizeof(Element), sizeof(Element));
-    count += was != is ? 1U : 0U;
+  changes.with_distance_bits.fill(0);
+  for_changed<Element>(
+      before, after, elements, [&](std::uint32_t position, Element was, Element is) {
+        const auto up = static_cast<Element>(is - was);
+        const auto down = static_cast<Element>(was - is);
+        const auto bits = static_cast<std::uint32_t>(std::bit_width(std::min(up, down)));
+        changes.all[count++] = {position, is, bits};
+        ++changes.with_distance_bits[bits];
+      });
+  changes.count = count;
+}
+
+/// The residue bits for which near and far values together are shortest.
+unsigned best_residue_bits(const Changes& changes, std::size_t width) {
+  const double far_bits = far_share * 8 * static_cast<double>(width);
+  unsigned best = 0;
+  double best_cost = 0;
+  std::size_t near = 0;
+  for (unsigned bits = 2; bits <= std::min<std::size_t>(8 * width, most_residue_bits); ++bits) {
+    near += changes.with_distance_bits[bits - 1];
+    const double cost =
+        static_cast<double>(near) * bits + static_cast<double>(changes.count - near) * far_bits;
+    if (best != 0 && cost >= best_cost) continue;
+    best = bits;
+    best_cost = cost;
   }
-  return count;
+  return best;
 }
 
 }  // namespace
@@ -103,7 +85,7 @@ struct DeltaEncoder::Impl {
   explicit Impl(TransferType transfer_type)
       : type(transfer_type), width(static_cast<std::size_t>(element_bytes(type))) {
     if (!context) throw std::bad_alloc();
-    for (std::size_t plane = 0; plane < width; ++plane) changes.planes[plane].resize(most_changes);
+    for (std::size_t plane = 0; plane < width; ++plane) changes.planes[plane].resize(most_far);
   }
 
   /// Appends a stream, compressed if that is smaller; returns its length on the wire.
@@ -124,13 +106,49 @@ struct DeltaEncoder::Impl {
     return base::narrow<std::uint32_t>(length);
   }
 
-  void append_sparse(FrameBody& body, base::Bytes& out) {
-    body.kind = FrameKind::sparse;
-    body.gap_raw_bytes = base::narrow<std::uint32_t>(changes.gap_bytes);
-    body.gap_wire_bytes = append_stream(std::span(changes.gaps).first(changes.gap_bytes), out);
+  static void append(std::span<const std::byte> bytes, base::Bytes& out) {
+    out.insert(out.end(), bytes.begin(), bytes.end());
+  }
+
+  void append_near(FrameBody& body, base::Bytes& out) {
+    gaps.clear();
+    residues.clear();
+    const unsigned low = low_bits(body.near.count, body.elements);
+    const std::uint32_t mask = (1U << body.residue_bits) - 1;
+    std::uint32_t next = 0;
+    for (const Change& change : std::span(changes.all).first(changes.count)) {
+      if (change.distance_bits >= body.residue_bits) continue;
+      gaps.put_rice(change.position - next, low);
+      residues.put(change.value & mask, body.residue_bits);
+      next = change.position + 1;
+    }
+    const auto bytes = gaps.finish();
+    body.near.bytes = base::narrow<std::uint32_t>(bytes.size());
+    append(bytes, out);
+    append(residues.finish(), out);
+  }
+
+  void append_far(FrameBody& body, base::Bytes& out) {
+    if (body.far.count == 0) return;
+    gaps.clear();
+    const unsigned low = low_bits(body.far.count, body.elements);
+    std::uint32_t next = 0;
+    std::size_t far = 0;
+    for (const Change& change : std::span(changes.all).first(changes.count)) {
+      if (change.distance_bits < body.residue_bits) continue;
+      gaps.put_rice(change.position - next, low);
+      next = change.position + 1;
+      for (std::size_t plane = 0; plane < width; ++plane) {
+        changes.planes[plane][far] = static_cast<std::byte>(change.value >> (8 * plane));
+      }
+      ++far;
+    }
+    const auto bytes = gaps.finish();
+    body.far.bytes = base::narrow<std::uint32_t>(bytes.size());
+    append(bytes, out);
     for (std::size_t plane = 0; plane < width; ++plane) {
       body.plane_wire_bytes[plane] =
-          append_stream(std::span(changes.planes[plane]).first(changes.count), out);
+          append_stream(std::span(changes.planes[plane]).first(far), out);
     }
   }
 
@@ -138,46 +156,41 @@ struct DeltaEncoder::Impl {
   std::size_t append_frame(std::span<const std::byte> before, std::span<const std::byte> after,
                            std::int64_t first, DeltaStep step, base::Bytes& out) {
     const std::size_t elements = after.size() / width;
-    const bool narrow_elements = type == TransferType::bf16;
-    const bool few =
-        narrow_elements
-            ? find_changes<std::uint16_t>(before.data(), after.data(), elements, changes)
-            : find_changes<std::uint32_t>(before.data(), after.data(), elements, changes);
-    if (few && changes.count == 0) return 0;
+    if (type == TransferType::bf16)
+      find_changes<std::uint16_t>(before.data(), after.data(), elements, changes);
+    else
+      find_changes<std::uint32_t>(before.data(), after.data(), elements, changes);
+    if (changes.count == 0) return 0;
     FrameBody body{};
     body.base = step.base.value();
     body.target = step.target.value();
     body.first = first;
     body.elements = base::narrow<std::uint32_t>(elements);
     body.element_bytes = base::narrow<std::uint8_t>(width);
+    const FrameBody empty = body;
     const std::size_t start = out.size();
     const std::size_t payload = start + sizeof(FrameHead) + sizeof(FrameBody);
     out.resize(payload);
-    if (few) append_sparse(body, out);
+    body.kind = FrameKind::sparse;
+    body.residue_bits = static_cast<std::uint8_t>(best_residue_bits(changes, width));
+    for (std::size_t bits = 0; bits < body.residue_bits; ++bits) {
+      body.near.count += static_cast<std::uint32_t>(changes.with_distance_bits[bits]);
+    }
+    body.far.count = base::narrow<std::uint32_t>(changes.count) - body.near.count;
+    const bool few = body.far.count <= most_far;
+    if (few) {
+      append_near(body, out);
+      append_far(body, out);
+    }
     if (!few || out.size() - payload >= after.size()) {
       out.resize(payload);
-      body = FrameBody{body.base,
-                       body.target,
-                       body.first,
-                       body.elements,
-                       0,
-                       FrameKind::dense,
-                       body.element_bytes,
-                       0,
-                       0,
-                       0,
-                       {},
-                       0};
+      body = empty;
+      body.kind = FrameKind::dense;
+      body.far.count = base::narrow<std::uint32_t>(changes.count);
       out.insert(out.end(), after.begin(), after.end());
     }
-    const std::size_t changed =
-        few ? changes.count
-            : (narrow_elements
-                   ? count_changes<std::uint16_t>(before.data(), after.data(), elements)
-                   : count_changes<std::uint32_t>(before.data(), after.data(), elements));
-    body.changed = base::narrow<std::uint32_t>(changed);
     seal(body, start, out);
-    return changed;
+    return changes.count;
   }
 
   static void seal(const FrameBody& body, std::size_t start, base::Bytes& out) {
@@ -193,6 +206,8 @@ struct DeltaEncoder::Impl {
   std::size_t width;
   std::unique_ptr<ZSTD_CCtx, FreeContext> context{ZSTD_createCCtx()};
   Changes changes;
+  BitWriter gaps;
+  BitWriter residues;
 };
 
 DeltaEncoder::DeltaEncoder(TransferType type) : impl_(std::make_unique<Impl>(type)) {}

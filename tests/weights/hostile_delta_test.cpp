@@ -8,6 +8,7 @@
 
 #include "physarum/weights/delta_codec.hpp"
 
+#include "bit_stream.hpp"
 #include "delta_frame.hpp"
 
 namespace physarum::weights {
@@ -44,7 +45,8 @@ Bytes honest(double density) {
   std::mt19937 random(1);
   std::bernoulli_distribution hit(density);
   for (std::size_t i = 0; i < elements; ++i) {
-    if (hit(random)) after[2 * i] = static_cast<std::byte>(1 + random() % 255);
+    // Near and far changes.
+    if (hit(random)) after[2 * i] = static_cast<std::byte>(1 + random() % (i % 2 == 0 ? 1 : 255));
   }
   Bytes frames;
   DeltaEncoder encoder(TransferType::bf16);
@@ -136,10 +138,18 @@ TEST(HostileDelta, forged_frames_are_refused) {
       {"no elements", [](FrameBody& body, Bytes&) { body.elements = 0; }},
       {"too many elements", [](FrameBody& body, Bytes&) { body.elements = 0xffffffff; }},
       {"fewer elements than positions", [](FrameBody& body, Bytes&) { body.elements = 400; }},
-      {"no changes", [](FrameBody& body, Bytes&) { body.changed = 0; }},
-      {"one change less", [](FrameBody& body, Bytes&) { --body.changed; }},
-      {"one change more", [](FrameBody& body, Bytes&) { ++body.changed; }},
-      {"changes beyond elements", [](FrameBody& body, Bytes&) { body.changed = 5000; }},
+      {"no changes", [](FrameBody& body, Bytes&) { body.near.count = body.far.count = 0; }},
+      {"one near change less", [](FrameBody& body, Bytes&) { --body.near.count; }},
+      {"one near change more", [](FrameBody& body, Bytes&) { ++body.near.count; }},
+      {"one far change less", [](FrameBody& body, Bytes&) { --body.far.count; }},
+      {"one far change more", [](FrameBody& body, Bytes&) { ++body.far.count; }},
+      {"near is far",
+       [](FrameBody& body, Bytes&) {
+         --body.near.count;
+         ++body.far.count;
+       }},
+      {"changes beyond elements", [](FrameBody& body, Bytes&) { body.far.count = 5000; }},
+      {"counts that wrap", [](FrameBody& body, Bytes&) { body.near.count = 0xffffffff; }},
       {"before the range", [](FrameBody& body, Bytes&) { body.first = first - 1; }},
       {"negative", [](FrameBody& body, Bytes&) { body.first = INT64_MIN; }},
       {"far away", [](FrameBody& body, Bytes&) { body.first = INT64_MAX; }},
@@ -147,13 +157,20 @@ TEST(HostileDelta, forged_frames_are_refused) {
       {"kind", [](FrameBody& body, Bytes&) { body.kind = static_cast<FrameKind>(9); }},
       {"dense with gaps", [](FrameBody& body, Bytes&) { body.kind = FrameKind::dense; }},
       {"zero", [](FrameBody& body, Bytes&) { body.zero = 1; }},
-      {"zero too", [](FrameBody& body, Bytes&) { body.zero_too = 1; }},
-      {"gap length", [](FrameBody& body, Bytes&) { ++body.gap_raw_bytes; }},
-      {"huge gap length", [](FrameBody& body, Bytes&) { body.gap_raw_bytes = 0xffffffff; }},
-      {"gap wire", [](FrameBody& body, Bytes&) { ++body.gap_wire_bytes; }},
+      {"no residues", [](FrameBody& body, Bytes&) { body.residue_bits = 0; }},
+      {"one bit of residue", [](FrameBody& body, Bytes&) { body.residue_bits = 1; }},
+      {"residues too long", [](FrameBody& body, Bytes&) { body.residue_bits = 17; }},
+      {"near gaps' length", [](FrameBody& body, Bytes&) { ++body.near.bytes; }},
+      {"huge length of gaps", [](FrameBody& body, Bytes&) { body.near.bytes = 0xffffffff; }},
+      {"far gaps' length", [](FrameBody& body, Bytes&) { ++body.far.bytes; }},
       {"moved border",
        [](FrameBody& body, Bytes&) {
-         ++body.gap_wire_bytes;
+         ++body.near.bytes;
+         --body.far.bytes;
+       }},
+      {"moved border of the planes",
+       [](FrameBody& body, Bytes&) {
+         ++body.far.bytes;
          --body.plane_wire_bytes[0];
        }},
       {"third plane",
@@ -171,25 +188,32 @@ TEST(HostileDelta, forged_frames_are_refused) {
 }
 
 TEST(HostileDelta, gaps_that_run_out_are_refused) {
-  const auto with_gaps = [](std::vector<unsigned> gaps, std::uint32_t changed) {
+  // Two far changes; the last element is at gap elements - 2 after element 0.
+  const auto with_gaps = [](const std::vector<std::uint32_t>& gaps, std::size_t kept,
+                            std::size_t added) {
     return forged(honest(0.1), [&](FrameBody& body, Bytes& payload) {
-      payload.clear();
-      for (const unsigned gap : gaps) payload.push_back(static_cast<std::byte>(gap));
-      payload.resize(gaps.size() + 2 * std::size_t{changed}, std::byte{7});
-      body.changed = changed;
-      body.gap_raw_bytes = body.gap_wire_bytes = static_cast<std::uint32_t>(gaps.size());
-      body.plane_wire_bytes[0] = body.plane_wire_bytes[1] = changed;
+      BitWriter bits;
+      for (const std::uint32_t gap : gaps) bits.put_rice(gap, low_bits(2, elements));
+      const auto written = bits.finish();
+      payload.assign(written.begin(), written.end());
+      payload.resize(std::min(payload.size(), kept) + added);
+      body.near = {0, 0};
+      body.far = {2, static_cast<std::uint32_t>(payload.size())};
+      body.plane_wire_bytes[0] = body.plane_wire_bytes[1] = 2;
+      payload.resize(payload.size() + 4, std::byte{7});
     });
   };
+  constexpr std::size_t all = 1000;
   Guarded guarded;
   DeltaDecoder(TransferType::bf16)
-      .apply(with_gaps({0, 0xb6, 0x17}, 2), hostile_step, first, guarded.image());
-  EXPECT_EQ(guarded.image()[2 * elements - 1], std::byte{7});  // 1 + 2998 = the last element
-  expect_refused(with_gaps({0, 0xb7, 0x17}, 2), "one beyond the last element");
-  expect_refused(with_gaps({0, 0x80}, 2), "gap without end");
-  expect_refused(with_gaps({0x80, 0x80, 0x80, 0x80, 0x80, 0x01}, 2), "gap too long");
-  expect_refused(with_gaps({0xff, 0xff, 0xff, 0xff, 0x7f}, 1), "gap too large");
-  expect_refused(with_gaps({0, 0, 0}, 2), "gap left over");
+      .apply(with_gaps({0, elements - 2}, all, 0), hostile_step, first, guarded.image());
+  EXPECT_EQ(guarded.image()[2 * elements - 1], std::byte{7});
+  expect_refused(with_gaps({0, elements - 1}, all, 0), "one beyond the last element");
+  expect_refused(with_gaps({0, 1U << 18}, all, 0), "gap too long");
+  expect_refused(with_gaps({0, elements - 2}, 2, 0), "gap without end");
+  expect_refused(with_gaps({0, elements - 2}, 0, 60), "zeros without end");
+  expect_refused(with_gaps({0, 0, 0}, all, 0), "gap left over");
+  expect_refused(with_gaps({0, elements - 2}, all, 1), "byte left over");
 }
 
 TEST(HostileDelta, random_bytes_are_refused) {

@@ -28,11 +28,12 @@ class CorruptDelta : public std::runtime_error {
 
 /// Writes the difference of two states of a range of elements (docs/weights.md has the bytes): a
 /// sequence of frames, each for at most frame_elements, each guarded by a digest, none where
-/// nothing changed. A frame holds the new values of changed elements, found by comparing bits, so
-/// NaN, -0 and denormals survive; or all values of its range if that is smaller.
+/// nothing changed. A frame holds the changed elements, found by comparing bits, so NaN, -0 and
+/// denormals survive; or all values of its range if that is smaller.
 ///
-/// The values are absolute, not differences: applying a delta twice, or to a state that already
-/// has some of it, gives the same result. The weight store relies on that.
+/// An element is not sent as a difference, but in a way that tells its new value to whoever has
+/// the old one or the new one: applying a delta twice, or to a state that already has some of it,
+/// gives the same result. The weight store relies on that.
 class DeltaEncoder {
  public:
   static constexpr std::int64_t frame_elements = std::int64_t{1} << 19;
