@@ -52,6 +52,23 @@ void verify_file(const storage::File& file, Verify verify, Inspection& found) {
                                                   : "partly verified: " + count);
 }
 
+/// Only if there are any.
+void add_nuclei(const std::vector<sample::Sample>& samples, Lines& lines) {
+  std::int64_t tokens = 0, ids = 0, largest = 0;
+  for (const auto& one : samples) {
+    for (std::int64_t i = 0; i < one.nuclei.size(); ++i) {
+      const std::int64_t size = std::ssize(one.nuclei.at(i));
+      tokens += size > 0 ? 1 : 0;
+      ids += size;
+      largest = std::max(largest, size);
+    }
+  }
+  if (tokens == 0) return;
+  lines.push_back("nuclei: " + std::to_string(tokens) + " tokens were drawn from recorded ids, " +
+                  number(static_cast<double>(ids) / static_cast<double>(tokens)) +
+                  " on average, at most " + std::to_string(largest));
+}
+
 void add_samples(const Path& path, Lines& lines) {
   const auto content = sample::read_samples(path);
   const auto& header = content.header;
@@ -88,6 +105,7 @@ void add_samples(const Path& path, Lines& lines) {
     by_version += (by_version.empty() ? "" : ", ") + std::to_string(version) + " (" +
                   std::to_string(tokens) + " tokens)";
   }
+  add_nuclei(content.samples, lines);
   lines.push_back("weight versions: " + (by_version.empty() ? "none" : by_version));
   if (count > 0) lines.push_back("mean reward: " + number(reward / static_cast<double>(count)));
 }

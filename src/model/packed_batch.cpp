@@ -16,6 +16,21 @@ void PackedBatch::append(std::span<const base::TokenId> sequence, std::int64_t f
   }
 }
 
+namespace {
+void check_nuclei(const PackedBatch& batch, const ModelConfig& config) {
+  const auto& nuclei = batch.nuclei;
+  base::expects(nuclei.fits_together() && nuclei.size() <= batch.n_targets(),
+                "there are no more nuclei than targets");
+  for (std::int64_t i = 0; i < nuclei.size(); ++i) {
+    const auto target = static_cast<std::size_t>(batch.targets[static_cast<std::size_t>(i)]);
+    const char* fault = base::set_fault(nuclei.at(i), batch.tokens[target]);
+    base::expects(fault == nullptr, fault);
+    base::expects(nuclei.at(i).empty() || nuclei.at(i).back() < config.vocab_size,
+                  "a nucleus has an id outside the vocabulary");
+  }
+}
+}  // namespace
+
 void PackedBatch::check(const ModelConfig& config) const {
   base::expects(!sequence_starts.empty() && sequence_starts.front() == 0 &&
                     sequence_starts.back() == n_tokens(),
@@ -37,6 +52,7 @@ void PackedBatch::check(const ModelConfig& config) const {
     base::expects(*start != target, "the first token of a sequence has no log-probability");
     previous = target;
   }
+  check_nuclei(*this, config);
 }
 
 }  // namespace physarum::model

@@ -47,10 +47,9 @@ void ScoreHead::project(std::int64_t first, Matrix logits) const {
                 Update::replace);
 }
 
-TokenScores ScoreHead::forward(const float* flat, const float* x,
-                               std::span<const base::TokenId> targets, double temperature,
-                               Entropy entropy) {
-  const auto rows = static_cast<std::int64_t>(targets.size());
+TokenScores ScoreHead::forward(const float* flat, const float* x, const ScoreTargets& targets,
+                               double temperature, Entropy entropy) {
+  const std::int64_t rows = targets.size();
   const bool with_entropy = entropy == Entropy::compute;
   inverse_temperature_ = static_cast<float>(1.0 / temperature);
   plan(rows);
@@ -60,18 +59,17 @@ TokenScores ScoreHead::forward(const float* flat, const float* x,
   for (std::int64_t first = 0; first < rows; first += chunk_) {
     const Matrix logits = logits_at(first, std::min(chunk_, rows - first));
     project(first, logits);
-    kernels().token_scores(
-        {logits.rows, config_->vocab_size, inverse_temperature_, targets.data() + first}, logits.at,
-        log_probs_.data() + first, log_sums_.data() + first,
-        with_entropy ? entropies_.data() + first : nullptr);
+    scores_.forward(targets, first, logits, inverse_temperature_,
+                    {log_probs_.data() + first, log_sums_.data() + first,
+                     with_entropy ? entropies_.data() + first : nullptr});
   }
   return {first_of(log_probs_, rows), first_of(entropies_, with_entropy ? rows : 0)};
 }
 
 void ScoreHead::backward(const float* flat, float* flat_gradients, const float* x,
-                         std::span<const base::TokenId> targets, std::span<const float> d_log_probs,
+                         const ScoreTargets& targets, std::span<const float> d_log_probs,
                          std::span<const float> d_entropies, float* dx) {
-  const auto rows = static_cast<std::int64_t>(targets.size());
+  const std::int64_t rows = targets.size();
   const auto hidden = config_->hidden_size;
   d_normed_.reserve(chunk_ * hidden);
   std::fill_n(dx, rows * hidden, 0.0F);
@@ -79,10 +77,10 @@ void ScoreHead::backward(const float* flat, float* flat_gradients, const float* 
   for (std::int64_t first = 0; first < rows; first += chunk_) {
     const Matrix logits = logits_at(first, std::min(chunk_, rows - first));
     if (!kept_) project(first, logits);
-    kernels().token_scores_backward(
-        {logits.rows, config_->vocab_size, inverse_temperature_, targets.data() + first},
-        log_sums_.data() + first, d_log_probs.data() + first,
-        d_entropies.empty() ? nullptr : d_entropies.data() + first, logits.at);
+    scores_.backward(targets, first, inverse_temperature_,
+                     {d_log_probs.data() + first, log_sums_.data() + first,
+                      d_entropies.empty() ? nullptr : d_entropies.data() + first},
+                     logits);
     head_.backward_weights(read(logits),
                            read(dense(normed_.data() + first * hidden, logits.rows, hidden)),
                            flat_gradients, workspace_);

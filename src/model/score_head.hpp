@@ -11,6 +11,7 @@
 #include "physarum/model/parameter_layout.hpp"
 #include "physarum/model/transformer.hpp"
 
+#include "nucleus_scores.hpp"
 #include "projection.hpp"
 
 namespace physarum::model {
@@ -23,11 +24,11 @@ class ScoreHead {
   ScoreHead(const ModelConfig& config, const ModelOffsets& at);
 
   /// x [rows, hidden]; targets [rows].
-  TokenScores forward(const float* flat, const float* x, std::span<const base::TokenId> targets,
+  TokenScores forward(const float* flat, const float* x, const ScoreTargets& targets,
                       double temperature, Entropy entropy);
   /// x, targets and temperature as in the last forward(). dx [rows, hidden] is overwritten.
   void backward(const float* flat, float* flat_gradients, const float* x,
-                std::span<const base::TokenId> targets, std::span<const float> d_log_probs,
+                const ScoreTargets& targets, std::span<const float> d_log_probs,
                 std::span<const float> d_entropies, float* dx);
   /// logits [rows, vocab].
   void logits(const float* flat, const float* x, std::int64_t rows, float* logits);
@@ -52,6 +53,7 @@ class ScoreHead {
   AlignedBuffer log_sums_;     ///< [rows]
   AlignedBuffer log_probs_;    ///< [rows]
   AlignedBuffer entropies_;    ///< [rows]
+  NucleusScores scores_;
   GemmWorkspace workspace_;
 };
 

@@ -29,10 +29,11 @@ class Transformer::Impl {
                   "the temperature must be positive");
     batch.check(config_);
     rows_.clear();
-    targets_.clear();
+    targets_.tokens.clear();
+    targets_.nuclei = batch.nuclei;
     for (const auto target : batch.targets) {
       rows_.push_back(target - 1);  // the token before predicts it
-      targets_.push_back(batch.tokens[static_cast<std::size_t>(target)]);
+      targets_.tokens.push_back(batch.tokens[static_cast<std::size_t>(target)]);
     }
     options_ = options;
     if (rows_.empty()) return {};
@@ -46,13 +47,13 @@ class Transformer::Impl {
                 std::span<const float> d_balance_losses) {
     base::expects(options_.keep == Keep::for_backward,
                   "backward() follows a forward() that kept its activations");
-    base::expects(d_log_probs.size() == targets_.size(), "one gradient per log-probability");
-    base::expects(d_entropies.empty() || (d_entropies.size() == targets_.size() &&
+    base::expects(d_log_probs.size() == targets_.tokens.size(), "one gradient per log-probability");
+    base::expects(d_entropies.empty() || (d_entropies.size() == targets_.tokens.size() &&
                                           options_.entropy == Entropy::compute),
                   "gradients of entropies need entropies");
     base::expects(!store_->gradients().empty(), "the store has no memory for gradients");
     options_.keep = Keep::nothing;
-    if (targets_.empty()) return;
+    if (targets_.tokens.empty()) return;
     float* gradients = store_->gradients().data();
     if (options_.balancing == LoadBalancing::compute) {
       d_selected_.reserve(count(rows_) * config_.hidden_size);
@@ -103,8 +104,8 @@ class Transformer::Impl {
   ModelOffsets offsets_;
   LayerStack stack_;
   ScoreHead head_;
-  std::vector<std::int64_t> rows_;      ///< [N]
-  std::vector<base::TokenId> targets_;  ///< [N]
+  std::vector<std::int64_t> rows_;  ///< [N]
+  ScoreTargets targets_;            ///< [N]
   ForwardOptions options_;
   // With load balancing only.
   std::int64_t tokens_ = 0;

@@ -65,6 +65,7 @@ class DecodeEngine::Impl {
   void draw_tokens();
   void draw(const Draw& draw, const float* logits);
   void draw_next(AnswerGroup& group, Answer& answer, const float* logits);
+  void record_nucleus(const DrawnToken& drawn, Generated& result);
   [[nodiscard]] static Shaping shaping_of(const AnswerGroup& group, const Answer& answer);
   [[nodiscard]] std::optional<Ending> ending_of(const AnswerGroup& group, Answer& answer) const;
   [[nodiscard]] bool completes_stop_string(const AnswerGroup& group, Answer& answer) const;

@@ -122,12 +122,20 @@ void DecodeEngine::Impl::draw_next(AnswerGroup& group, Answer& answer, const flo
   if (answer.seen) answer.seen->push(drawn.token);
   result.response.push_back(drawn.token);
   result.log_probs.push_back(drawn.log_prob);
+  if (sampling.records_nuclei()) record_nucleus(drawn, result);
   if (result.versions.empty() || result.versions.back().version != version()) {
     result.versions.push_back({version(), 0});
   }
   ++result.versions.back().tokens;
   ++statistics_.generated_tokens;
   if (const auto ending = ending_of(group, answer)) end(group, answer, *ending);
+}
+
+void DecodeEngine::Impl::record_nucleus(const DrawnToken& drawn, Generated& result) {
+  result.nuclei.push(drawn.nucleus);
+  statistics_.nuclei += drawn.nucleus.empty() ? 0 : 1;
+  statistics_.nucleus_ids += std::ssize(drawn.nucleus);
+  statistics_.narrowed_nuclei += drawn.narrowed ? 1 : 0;
 }
 
 /// Whether the last token is the last.

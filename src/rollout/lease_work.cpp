@@ -86,6 +86,7 @@ void LeaseWork::add(Generated answer, const text::Tokenizer& tokenizer,
   sample.tokens.insert(sample.tokens.end(), answer.response.begin(), answer.response.end());
   sample.mask.assign(answer.response.size(), 1);
   sample.log_probs = std::move(answer.log_probs);
+  sample.nuclei = std::move(answer.nuclei);
   sample.versions = std::move(answer.versions);
   sample.generation_s = answer.seconds;
   if (!sample.removed) {

@@ -89,6 +89,8 @@ void RolloutOptions::validate() const {
   }
   require_min_p(min_p, "--rollout-min-p");
   require_min_p(eval_min_p.value_or(min_p), "--eval-min-p");
+  require(nucleus_limit >= 0, "a limit below 0", "--rollout-nucleus-limit",
+          "give 0 to record nothing");
   require_penalty(repetition_penalty, repetition_range, "--rollout-repetition-penalty",
                   "give a value from 0.01 to 100; 1 switches it off");
   require_penalty(presence_penalty, penalty_range, "--rollout-presence-penalty",
@@ -114,6 +116,9 @@ void RolloutOptions::validate() const {
 }
 
 void RolloutOptions::validate(const model::ModelConfig& model) const {
+  require(nucleus_limit == 0 || top_k <= nucleus_limit || top_k >= model.vocab_size,
+          "top-k leaves more tokens than are recorded", "--rollout-top-k",
+          "give a --rollout-nucleus-limit of as many, or 0 to record nothing");
   require(context_tokens(model) <= model.max_position_embeddings,
           "the context is longer than the model's max_position_embeddings",
           "--rollout-max-context-len", "give a smaller one or leave it out");
@@ -146,6 +151,7 @@ sample::SamplingOptions RolloutOptions::training_sampling(const model::ModelConf
   sampling.top_k = top_k;
   sampling.top_p = top_p;
   sampling.min_p = min_p;
+  sampling.nucleus_limit = nucleus_limit;
   sampling.repetition_penalty = repetition_penalty;
   sampling.presence_penalty = presence_penalty;
   sampling.frequency_penalty = frequency_penalty;
@@ -165,6 +171,7 @@ sample::SamplingOptions RolloutOptions::training_sampling(const model::ModelConf
 
 sample::SamplingOptions RolloutOptions::evaluation_sampling(const model::ModelConfig& model) const {
   auto sampling = training_sampling(model);
+  sampling.nucleus_limit = 0;  // nobody learns from these answers
   sampling.temperature = eval_temperature.value_or(sampling.temperature);
   sampling.top_k = eval_top_k.value_or(sampling.top_k);
   sampling.top_p = eval_top_p.value_or(sampling.top_p);
@@ -182,6 +189,10 @@ void declare_options(base::OptionTable& table, RolloutOptions& o) {
   table.add("rollout-min-p", o.min_p,
             "draw from tokens with at least this share of the likeliest's probability; 0: all",
             {0, 1});
+  table.add("rollout-nucleus-limit", o.nucleus_limit,
+            "with top-p, top-k or min-p: most ids that are recorded, so that training sees the "
+            "same distribution, and kept; 0: none are recorded",
+            {0, many});
   table.add(
       "rollout-repetition-penalty", o.repetition_penalty,
       "divides positive and multiplies negative logits of tokens of prompt and answer; 1: off",

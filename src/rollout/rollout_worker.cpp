@@ -124,7 +124,17 @@ bool RolloutWorker::Impl::step() {
     }
   }
   start_again(std::move(aborted));
+  warn_of_narrowed_nuclei();
   return true;
+}
+
+void RolloutWorker::Impl::warn_of_narrowed_nuclei() {
+  if (warned_of_narrowed_nuclei_ || engine_.statistics().narrowed_nuclei == 0) return;
+  warned_of_narrowed_nuclei_ = true;
+  base::log_warning("top-p, top-k and min-p left more than " +
+                    std::to_string(options_.nucleus_limit) +
+                    " tokens: the likeliest of them are drawn from (--rollout-nucleus-limit; "
+                    "rollout/narrowed_nuclei counts it)");
 }
 
 LeaseWork& RolloutWorker::Impl::work_of(base::SampleId id) {
@@ -208,6 +218,9 @@ base::Scalars RolloutWorker::Impl::statistics() const {
           {"rollout/failed_samples", static_cast<double>(failed_samples_)},
           {"rollout/most_running", static_cast<double>(engine.most_running)},
           {"rollout/preemptions", static_cast<double>(engine.preemptions)},
+          {"rollout/nuclei", static_cast<double>(engine.nuclei)},
+          {"rollout/nucleus_ids", static_cast<double>(engine.nucleus_ids)},
+          {"rollout/narrowed_nuclei", static_cast<double>(engine.narrowed_nuclei)},
           {"rollout/weight_swaps", static_cast<double>(engine.weight_swaps)},
           {"rollout/swap_s", engine.swap_s},
           {"rollout/pulls", static_cast<double>(pulls.pulls)},

@@ -41,6 +41,7 @@ class RolloutWorker::Impl {
   void start(LeaseWork work);
   bool step();
   void take_answer(Generated answer);
+  void warn_of_narrowed_nuclei();
   void count_failures(const Generated& answer);
   void start_again(std::vector<base::SampleId> aborted);
   [[nodiscard]] LeaseWork& work_of(base::SampleId id);
@@ -64,6 +65,7 @@ class RolloutWorker::Impl {
   std::int64_t failed_samples_ = 0;
   std::int64_t failures_in_a_row_ = 0;
   bool gave_up_ = false;
+  bool warned_of_narrowed_nuclei_ = false;
   double verify_s_ = 0;
 };
 

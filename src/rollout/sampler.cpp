@@ -22,7 +22,7 @@ Sampler::Sampler(std::int64_t vocab_size)
     : vocab_size_(vocab_size),
       exponentials_(as_size(vocab_size)),
       chunk_sums_(as_size((vocab_size + chunk - 1) / chunk)),
-      candidates_(as_size(vocab_size)) {}
+      likeliest_(vocab_size) {}
 
 DrawnToken Sampler::draw(const float* logits, const sample::SamplingOptions& options,
                          double uniform, const Shaping& shaping) {
@@ -44,10 +44,19 @@ DrawnToken Sampler::draw(const float* logits, const sample::SamplingOptions& opt
   const bool all = (options.top_k < 0 || options.top_k >= vocab_size_) && options.top_p >= 1 &&
                    options.min_p <= 0;
   DrawnToken drawn;
-  drawn.token = greedy ? likeliest(choice)
-                : all  ? draw_from_all(uniform * drawn_from.sum)
-                       : draw_from_likeliest(options, uniform);
-  drawn.log_prob = model::log_prob_of(logits[drawn.token], scale, sums);
+  if (greedy || all) {
+    drawn.token = greedy ? likeliest(choice) : draw_from_all(uniform * drawn_from.sum);
+  } else {
+    likeliest_.keep(exponentials_, options);
+    drawn.token = likeliest_.draw(uniform);
+    drawn.narrowed = likeliest_.narrowed();
+    // A set of all tokens need not be written down.
+    if (options.records_nuclei() && likeliest_.size() < vocab_size_) {
+      drawn.nucleus = likeliest_.ids();
+    }
+  }
+  drawn.log_prob = drawn.nucleus.empty() ? model::log_prob_of(logits[drawn.token], scale, sums)
+                                         : log_prob_in(drawn.nucleus, logits, drawn.token, scale);
   return drawn;
 }
 
@@ -86,65 +95,14 @@ base::TokenId Sampler::draw_from_all(double target) const {
   return static_cast<base::TokenId>(drawn);
 }
 
-/// Tokens with less cannot be among the fewest with the share top-p, as all of them together have
-/// less than the rest; half of that, for rounding.
-double Sampler::smallest_of_nucleus(const sample::SamplingOptions& options, double total) const {
-  return 0.5 * (1 - options.top_p) * total / static_cast<double>(vocab_size_);
-}
-
-/// Sorting is dear: first a pass for those that have mass and at least this much, in order of id.
-std::vector<base::TokenId>::iterator Sampler::collect_candidates(double least) {
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < exponentials_.size(); ++i) {
-    const bool wanted = exponentials_[i] > 0 && static_cast<double>(exponentials_[i]) >= least;
-    candidates_[count] = static_cast<base::TokenId>(i);
-    count += wanted ? 1 : 0;
-  }
-  return candidates_.begin() + static_cast<std::ptrdiff_t>(count);
-}
-
-base::TokenId Sampler::draw_from_likeliest(const sample::SamplingOptions& options, double uniform) {
-  const auto mass_of = [&](base::TokenId id) {
-    return static_cast<double>(exponentials_[static_cast<std::size_t>(id)]);
-  };
-  const auto likelier = [&](base::TokenId a, base::TokenId b) {
-    return mass_of(a) != mass_of(b) ? mass_of(a) > mass_of(b) : a < b;
-  };
-  const auto rarer = [&](base::TokenId a, base::TokenId b) { return likelier(b, a); };
-  const bool counts = options.top_k >= 1 && options.top_k < vocab_size_;
-  const bool weighs = options.top_p < 1;
-  const double least =
-      options.min_p * static_cast<double>(*std::ranges::max_element(exponentials_));
-  double total = 0;
-  if (weighs && !counts) {
-    for (const float e : exponentials_) total += static_cast<double>(e);
-  }
-  double smallest = least;
-  if (weighs) smallest = counts ? 0 : std::max(least, smallest_of_nucleus(options, total));
-  auto end = collect_candidates(smallest);
-  if (counts && options.top_k < end - candidates_.begin()) {
-    const auto kth = candidates_.begin() + options.top_k;
-    std::nth_element(candidates_.begin(), kth, end, likelier);
-    end = kth;
-  }
-  if (weighs && counts) {
-    for (auto id = candidates_.begin(); id != end; ++id) total += mass_of(*id);
-  }
-  const double enough = weighs ? options.top_p * total : std::numeric_limits<double>::infinity();
-  // Heads of the heap go to its end: the likeliest token comes last, the next before it ...
-  std::make_heap(candidates_.begin(), end, rarer);
-  const auto is_kept = [&](double next) { return next > 0 && next >= least; };
-  auto kept = end;
-  double mass = 0;
-  do {
-    std::pop_heap(candidates_.begin(), kept, rarer);
-    --kept;
-    mass += mass_of(*kept);
-  } while (kept != candidates_.begin() && mass < enough && is_kept(mass_of(candidates_.front())));
-  double target = uniform * mass;
-  auto drawn = end - 1;
-  while (drawn != kept && mass_of(*drawn) <= target) target -= mass_of(*drawn--);
-  return *drawn;
+/// Side by side in the order of the ids, as the trainer's model scores them.
+float Sampler::log_prob_in(std::span<const base::TokenId> nucleus, const float* logits,
+                           base::TokenId token, float scale) {
+  gathered_.resize(nucleus.size());
+  std::ranges::transform(nucleus, gathered_.begin(), [=](base::TokenId id) { return logits[id]; });
+  const auto sums = model::decode_kernels().exponentials(
+      gathered_.data(), std::ssize(gathered_), scale, exponentials_.data(), chunk_sums_.data());
+  return model::log_prob_of(logits[token], scale, sums);
 }
 
 }  // namespace physarum::rollout

@@ -8,6 +8,7 @@
 
 #include "physarum/sample/sampling_options.hpp"
 
+#include "likeliest_tokens.hpp"
 #include "seen_tokens.hpp"
 
 namespace physarum::rollout {
@@ -15,9 +16,12 @@ namespace physarum::rollout {
 struct DrawnToken {
   base::TokenId token = -1;  ///< -1: the logits are not finite, nothing can be drawn
   float log_prob = 0;
+  /// The ids that it was drawn from, rising, if they are recorded and not all; until the next draw.
+  std::span<const base::TokenId> nucleus;
+  bool narrowed = false;  ///< they would be more without SamplingOptions::nucleus_limit
 };
 
-/// What is changed in logits for one draw. The log-probability does not see it.
+/// What is changed in logits for one draw. The log-probability sees it only in what the nucleus is.
 struct Shaping {
   std::span<const base::TokenId> forbidden;  ///< cannot be drawn
   const SeenTokens* seen = nullptr;          ///< null: the options have no penalties
@@ -37,8 +41,8 @@ class Sampler {
   /// `uniform` in [0, 1). What `shaping` says comes first: penalties, then what is forbidden. With
   /// temperature 0 the likeliest token, the first of equals. top-k keeps that many likeliest
   /// tokens; then top-p keeps the fewest likeliest of them that have at least that share of their
-  /// mass; then min-p those that have at least that share of the likeliest's probability. log_prob:
-  /// see Generated::log_probs.
+  /// mass; then min-p those that have at least that share of the likeliest's probability; of them
+  /// the nucleus_limit likeliest if nuclei are recorded. log_prob: see Generated::log_probs.
   [[nodiscard]] DrawnToken draw(const float* logits, const sample::SamplingOptions& options,
                                 double uniform, const Shaping& shaping = {});
 
@@ -48,16 +52,15 @@ class Sampler {
                                     const Shaping& shaping);
   [[nodiscard]] base::TokenId likeliest(const float* logits) const;
   [[nodiscard]] base::TokenId draw_from_all(double target) const;
-  [[nodiscard]] double smallest_of_nucleus(const sample::SamplingOptions& options,
-                                           double total) const;
-  [[nodiscard]] std::vector<base::TokenId>::iterator collect_candidates(double least);
-  [[nodiscard]] base::TokenId draw_from_likeliest(const sample::SamplingOptions& options,
-                                                  double uniform);
+  /// Overwrites the exponentials.
+  [[nodiscard]] float log_prob_in(std::span<const base::TokenId> nucleus, const float* logits,
+                                  base::TokenId token, float scale);
   std::int64_t vocab_size_;
   std::vector<float> shaped_;  ///< empty until it is needed
   std::vector<float> exponentials_;
   std::vector<float> chunk_sums_;
-  std::vector<base::TokenId> candidates_;
+  LikeliestTokens likeliest_;
+  std::vector<float> gathered_;  ///< logits of the nucleus
 };
 
 }  // namespace physarum::rollout

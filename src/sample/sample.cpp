@@ -45,6 +45,19 @@ Fault log_probs_fault(const Sample& sample) {
   return {};
 }
 
+Fault nuclei_fault(const Sample& sample, Purpose purpose) {
+  const auto& nuclei = sample.nuclei;
+  if (!nuclei.fits_together()) return "the ends of its nuclei do not fit their ids";
+  if (nuclei.empty()) return {};
+  if (purpose == Purpose::supervised) return "nobody drew its tokens, but it has nuclei";
+  if (nuclei.size() != sample.response_tokens()) return "it has not one nucleus per response token";
+  for (std::int64_t i = 0; i < nuclei.size(); ++i) {
+    const auto drawn = sample.tokens[static_cast<std::size_t>(sample.prompt_tokens + i)];
+    if (const char* fault = base::set_fault(nuclei.at(i), drawn)) return fault;
+  }
+  return {};
+}
+
 Fault versions_fault(const Sample& sample) {
   std::int64_t tokens = 0;
   for (const auto& run : sample.versions) {
@@ -87,6 +100,7 @@ std::optional<std::string> find_fault(const Sample& sample, Purpose purpose) {
   if (auto fault = ids_fault(sample)) return fault;
   if (auto fault = lengths_fault(sample, purpose)) return fault;
   if (auto fault = log_probs_fault(sample)) return fault;
+  if (auto fault = nuclei_fault(sample, purpose)) return fault;
   if (auto fault = versions_fault(sample)) return fault;
   return verdict_fault(sample);
 }

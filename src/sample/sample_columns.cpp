@@ -23,6 +23,12 @@ void visit_plain(auto& self, auto&& visit) {
   visit("evidence/seconds", self.verification_s);
 }
 
+/// Files of format version 1 have none of them.
+void visit_nuclei(auto& self, auto&& visit) {
+  visit("nuclei/ids", self.nucleus_ids);
+  visit("nuclei/sizes", self.nucleus_sizes);
+}
+
 void visit_ragged(auto& self, auto&& visit) {
   visit("tokens", self.tokens);
   visit("log_probs", self.log_probs);
@@ -34,6 +40,20 @@ void visit_ragged(auto& self, auto&& visit) {
   visit("text/label", self.label);
   visit("evidence/verifier", self.verifier);
   visit("evidence/verdict", self.verdict);
+}
+
+std::vector<std::int32_t> sizes_of(const base::TokenSets& sets) {
+  std::vector<std::int32_t> sizes;
+  for (std::int64_t i = 0; i < sets.size(); ++i)
+    sizes.push_back(static_cast<std::int32_t>(sets.at(i).size()));
+  return sizes;
+}
+
+base::TokenSets sets_of(std::span<const std::int32_t> ids, std::span<const std::int32_t> sizes) {
+  base::TokenSets sets{{ids.begin(), ids.end()}, {}};
+  std::int64_t end = 0;
+  for (const std::int32_t size : sizes) sets.ends.push_back(end += size);
+  return sets;
 }
 
 }  // namespace
@@ -54,6 +74,8 @@ void SampleColumns::append(const Sample& sample) {
   verification_s.push_back(sample.evidence.seconds);
   tokens.append(sample.tokens);
   log_probs.append(sample.log_probs);
+  nucleus_ids.append(sample.nuclei.ids);
+  nucleus_sizes.append(sizes_of(sample.nuclei));
   mask.append(sample.mask);
   std::vector<std::int64_t> versions, counts, leases;
   for (const auto& run : sample.versions) {
@@ -88,6 +110,7 @@ Sample SampleColumns::row(std::size_t index) const {
   sample.removed = removed[index] != 0;
   sample.tokens = copy(tokens);
   sample.log_probs = copy(log_probs);
+  sample.nuclei = sets_of(nucleus_ids.row(index), nucleus_sizes.row(index));
   sample.mask = copy(mask);
   const auto versions = version.row(index), counts = version_tokens.row(index);
   for (std::size_t i = 0; i < versions.size() && i < counts.size(); ++i)
@@ -105,9 +128,11 @@ void SampleColumns::write(storage::File& file, const std::string& prefix) const 
   visit_plain(*this, [&]<class T>(const std::string& name, const std::vector<T>& column) {
     file.write_concatenated(prefix + name, std::span<const T>(column));
   });
-  visit_ragged(*this, [&](const std::string& name, const auto& column) {
+  const auto write_rows = [&](const std::string& name, const auto& column) {
     write_ragged(file, prefix + name, column);
-  });
+  };
+  visit_ragged(*this, write_rows);
+  visit_nuclei(*this, write_rows);
 }
 
 SampleColumns SampleColumns::read(const storage::File& file, const std::string& prefix) {
@@ -117,9 +142,15 @@ SampleColumns SampleColumns::read(const storage::File& file, const std::string& 
   visit_plain(columns, [&]<class T>(const std::string& name, std::vector<T>& column) {
     column = file.read_dataset<T>(prefix + name, storage::Extent{rows});
   });
-  visit_ragged(columns, [&]<class T>(const std::string& name, Ragged<T>& column) {
+  const auto read_rows = [&]<class T>(const std::string& name, Ragged<T>& column) {
     column = read_ragged<T>(file, prefix + name, rows);
-  });
+  };
+  visit_ragged(columns, read_rows);
+  if (file.contains(prefix + "nuclei")) {
+    visit_nuclei(columns, read_rows);
+  } else {
+    for (auto* column : {&columns.nucleus_ids, &columns.nucleus_sizes}) column->ends.resize(rows);
+  }
   return columns;
 }
 

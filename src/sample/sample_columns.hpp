@@ -22,6 +22,7 @@ struct SampleColumns {
   std::vector<std::uint8_t> status, removed;
   Ragged<std::int32_t> tokens;
   Ragged<float> log_probs;
+  Ragged<std::int32_t> nucleus_ids, nucleus_sizes;
   Ragged<std::uint8_t> mask;
   Ragged<std::int64_t> version, version_tokens, lease_history;
   Ragged<std::uint8_t> response, label, verifier, verdict;

@@ -15,6 +15,7 @@ void write(ByteWriter& out, const SamplingOptions& options) {
   out.put(options.top_k);
   out.put(options.top_p);
   out.put(options.min_p);
+  out.put(options.nucleus_limit);
   out.put(options.repetition_penalty);
   out.put(options.presence_penalty);
   out.put(options.frequency_penalty);
@@ -46,6 +47,7 @@ SamplingOptions read_sampling_options(ByteReader& in) {
   options.top_k = in.get<std::int64_t>();
   options.top_p = in.get<double>();
   options.min_p = in.get<double>();
+  options.nucleus_limit = in.get<std::int64_t>();
   options.repetition_penalty = in.get<double>();
   options.presence_penalty = in.get<double>();
   options.frequency_penalty = in.get<double>();
@@ -58,6 +60,7 @@ SamplingOptions read_sampling_options(ByteReader& in) {
           "the temperature is negative");
   require(options.top_p > 0 && options.top_p <= 1, "top-p is not in (0, 1]");
   require(options.min_p >= 0 && options.min_p <= 1, "min-p is not in [0, 1]");
+  require(options.nucleus_limit >= 0, "a limit of recorded tokens is negative");
   require(std::isfinite(options.repetition_penalty) && options.repetition_penalty > 0,
           "the repetition penalty is not above 0");
   require(std::isfinite(options.presence_penalty) && std::isfinite(options.frequency_penalty),
@@ -162,6 +165,8 @@ void write(ByteWriter& out, const Sample& sample) {
   out.put(sample.prompt_tokens);
   out.put_vector(sample.tokens);
   out.put_vector(sample.log_probs);
+  out.put_vector(sample.nuclei.ids);
+  out.put_vector(sample.nuclei.ends);
   out.put_vector(sample.mask);
   out.put_vector(sample.versions);
   out.put(sample.reward);
@@ -184,6 +189,8 @@ Sample read_sample(ByteReader& in) {
   sample.prompt_tokens = in.get<std::int64_t>();
   sample.tokens = in.get_vector<TokenId>();
   sample.log_probs = in.get_vector<float>();
+  sample.nuclei.ids = in.get_vector<TokenId>();
+  sample.nuclei.ends = in.get_vector<std::int64_t>();
   sample.mask = in.get_vector<std::uint8_t>();
   sample.versions = in.get_vector<VersionRun>();
   sample.reward = in.get<double>();
@@ -196,6 +203,7 @@ Sample read_sample(ByteReader& in) {
   sample.lease_history = in.get_vector<LeaseId>();
   require(sample.prompt_tokens >= 0 && sample.response_tokens() >= 0,
           "a sample's prompt is longer than its tokens");
+  require(sample.nuclei.fits_together(), "the ends of a sample's nuclei do not fit their ids");
   return sample;
 }
 

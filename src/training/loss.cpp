@@ -134,6 +134,16 @@ void balance_loss(const TokenBatch& batch, std::span<const float> losses,
   }
 }
 
+void count_nuclei(const TokenBatch& batch, const base::TokenSets& nuclei, LossSums& sums) {
+  if (nuclei.empty()) return;
+  for_each_token(batch, [&](const Token& token) {
+    const auto nucleus = nuclei.at(static_cast<std::int64_t>(token.index));
+    if (nucleus.empty()) return;
+    sums.add(Term::nucleus, token.weight);
+    sums.add(Term::nucleus_size, token.weight * static_cast<double>(nucleus.size()));
+  });
+}
+
 base::Scalars loss_metrics(const LossSums& sums, const LossOptions& options) {
   base::Scalars scalars{{"train/loss", sums.at(Term::loss)}};
   if (options.moe_aux_loss_coeff != 0) {
@@ -145,6 +155,10 @@ base::Scalars loss_metrics(const LossSums& sums, const LossOptions& options) {
   scalars["train/ppo_kl"] = sums.at(Term::ppo_kl);
   scalars["train/ois"] = sums.at(Term::ois);
   scalars["train/train_rollout_logprob_abs_diff"] = sums.at(Term::logprob_abs_diff);
+  if (sums.at(Term::nucleus) > 0) {
+    scalars["rollout/top_p_kept_vocab_per_token"] =
+        sums.at(Term::nucleus_size) / sums.at(Term::nucleus);
+  }
   if (options.use_kl_loss) scalars["train/kl_loss"] = sums.at(Term::kl_loss);
   scalars["train/entropy_loss"] = sums.at(Term::entropy_loss);
   if (options.use_tis) {

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "physarum/base/metrics.hpp"
+#include "physarum/base/token_sets.hpp"
 
 #include "physarum/training/options.hpp"
 
@@ -26,6 +27,8 @@ enum class Term : std::size_t {
   tis_abs,
   logprob_abs_diff,
   moe_aux_loss,
+  nucleus,       ///< tokens with a recorded nucleus
+  nucleus_size,  ///< how many tokens it has
   count
 };
 
@@ -76,6 +79,10 @@ void supervised_loss(const TokenBatch& batch, LossSums& sums, const TokenGradien
 /// token_weights.
 void balance_loss(const TokenBatch& batch, std::span<const float> losses,
                   const LossOptions& options, LossSums& sums, std::span<float> d_losses);
+
+/// Sums how large the nuclei of the tokens are. `nuclei` has at most one of each token. Needs
+/// sample_starts, token_weights.
+void count_nuclei(const TokenBatch& batch, const base::TokenSets& nuclei, LossSums& sums);
 
 /// Metrics under slime's names ("train/pg_loss" ...): those that the options make.
 [[nodiscard]] base::Scalars loss_metrics(const LossSums& sums, const LossOptions& options);

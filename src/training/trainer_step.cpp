@@ -121,6 +121,7 @@ void Trainer::Impl::learn(const WorkItem& item, LossSums& sums, StepTimes& times
   const TokenGradients gradients{d_log_probs, d_entropies};
   if (loss().type == LossType::policy_loss) {
     policy_loss(tokens, loss(), sums, gradients);
+    count_nuclei(tokens, item.packed.nuclei, sums);
   } else {
     supervised_loss(tokens, sums, gradients);
   }

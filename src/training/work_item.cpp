@@ -29,10 +29,14 @@ void WorkItem::append(const sample::Sample& sample, double advantage, double tok
   const std::int64_t start = packed.n_tokens();
   const auto length = static_cast<std::size_t>(sample.prompt_tokens + response);
   // What follows the last trained token changes no score: the model need not see it.
+  if (!sample.nuclei.empty()) packed.nuclei.pad(packed.n_targets());
   packed.append(std::span(sample.tokens).first(length), static_cast<std::int64_t>(length));
   for (std::size_t i = 0; i < static_cast<std::size_t>(response); ++i) {
     if (sample.mask[i] == 0) continue;
     packed.targets.push_back(start + sample.prompt_tokens + static_cast<std::int64_t>(i));
+    if (!sample.nuclei.empty()) {
+      packed.nuclei.push(sample.nuclei.at(static_cast<std::int64_t>(i)));
+    }
     if (!sample.log_probs.empty()) rollout_log_probs.push_back(sample.log_probs[i]);
   }
   sample_starts.push_back(packed.n_targets());

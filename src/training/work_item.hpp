@@ -19,7 +19,7 @@ enum class Part { learnt, observed };
 /// Samples that go through the model together. N trained tokens, S samples.
 struct WorkItem {
   Part part = Part::learnt;
-  model::PackedBatch packed;                   ///< its targets are the trained tokens, [N]
+  model::PackedBatch packed;  ///< its targets are the trained tokens, [N], with their nuclei
   std::vector<std::int64_t> sample_starts{0};  ///< [S + 1], into the targets
   std::vector<double> advantages;              ///< [S]
   std::vector<double> token_weights;           ///< [S]

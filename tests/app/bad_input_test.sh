@@ -21,6 +21,7 @@ for value in 0 nan 1e-300; do
 done
 refused 3 "\-\-rollout-top-p: top-p is not in \(0, 1\]; give 1 to switch it off" -- "${tiny[@]}" --rollout-top-p 0
 refused 3 "\-\-rollout-min-p: value 1.5 is out of range; give a value from 0 to 1" -- "${tiny[@]}" --rollout-min-p 1.5
+refused 3 "\-\-rollout-top-k: top-k leaves more tokens than are recorded; give a --rollout-nucleus-limit" -- "${tiny[@]}" --rollout-top-k 9 --rollout-nucleus-limit 8
 refused 3 "\-\-rollout-repetition-penalty: value 0 is out of range" -- "${tiny[@]}" --rollout-repetition-penalty 0
 refused 3 "\-\-rollout-presence-penalty: value nan is out of range" -- "${tiny[@]}" --rollout-presence-penalty nan
 refused 3 "\-\-rollout-min-response-len: the shortest answer is longer than the longest" -- "${tiny[@]}" --rollout-min-response-len 5

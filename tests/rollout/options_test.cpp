@@ -61,6 +61,30 @@ TEST(RolloutOptions, training_flags_reach_the_leases) {
   EXPECT_EQ(sampling.stop_token_ids, (std::vector<base::TokenId>{3, 5, 69}));
 }
 
+TEST(RolloutOptions, nuclei_of_training_answers_are_recorded) {
+  const auto config = small_config();
+  const auto options = read({"--rollout-top-p", "0.9"});
+  EXPECT_EQ(options.training_sampling(config).nucleus_limit, 4096);
+  EXPECT_TRUE(options.training_sampling(config).records_nuclei());
+  EXPECT_FALSE(options.evaluation_sampling(config).records_nuclei());
+  EXPECT_TRUE(read({"--rollout-top-k", "9"}).training_sampling(config).records_nuclei());
+  EXPECT_TRUE(read({"--rollout-min-p", "0.1"}).training_sampling(config).records_nuclei());
+  EXPECT_FALSE(read({}).training_sampling(config).records_nuclei());
+  const auto off = read({"--rollout-top-p", "0.9", "--rollout-nucleus-limit", "0"});
+  EXPECT_FALSE(off.training_sampling(config).records_nuclei());
+}
+
+TEST(RolloutOptions, top_k_leaves_no_more_than_is_recorded) {
+  const auto config = small_config();
+  const auto with_limit = [](const char* limit, const char* top_k) {
+    return read({"--rollout-nucleus-limit", limit, "--rollout-top-k", top_k});
+  };
+  EXPECT_THROW(with_limit("20", "21").validate(config), base::UserError);
+  EXPECT_NO_THROW(with_limit("20", "20").validate(config));
+  EXPECT_NO_THROW(with_limit("0", "21").validate(config));
+  EXPECT_NO_THROW(with_limit("20", "70").validate(config));  // all tokens: nothing is cut
+}
+
 TEST(RolloutOptions, stop_strings_reach_the_leases_of_both_kinds) {
   const auto config = small_config();
   const auto options = read({"--rollout-stop", R"(["\n\n", "a, b"])"});
@@ -136,6 +160,7 @@ TEST(RolloutOptions, nonsense_is_a_user_error_that_names_the_flag) {
       {"--eval-top-k", {"0", "-2", "1.5"}},
       {"--rollout-min-p", {"-0.1", "1.1", "nan"}},
       {"--eval-min-p", {"-0.1", "1.1", "nan"}},
+      {"--rollout-nucleus-limit", {"-1", "1.5", "nan"}},
       {"--rollout-repetition-penalty", {"0", "-1", "nan", "inf", "1e-300"}},
       {"--rollout-presence-penalty", {"-2.5", "3", "nan", "inf"}},
       {"--rollout-frequency-penalty", {"-2.5", "3", "nan", "-inf"}},

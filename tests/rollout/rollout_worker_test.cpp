@@ -242,6 +242,28 @@ TEST_F(Worker, groups_have_the_same_bits_on_every_rank_and_in_every_batch) {
   for (const auto other : world().all_gather(digest, soon())) EXPECT_EQ(other, digest);
 }
 
+TEST_F(Worker, samples_have_the_ids_that_their_tokens_were_drawn_from) {
+  options_.top_p = 0.8;
+  options_.nucleus_limit = 20;
+  publish(0);
+  for (std::int64_t group = 0; group < 3; ++group) head_.lend(lease_of(group, 4, 0));
+  run_to(3);
+  std::int64_t ids = 0;
+  for (const auto& [id, group] : head_.groups()) {
+    EXPECT_FALSE(sample::find_fault(group).has_value());
+    for (const auto& sample : group.samples) {
+      EXPECT_EQ(sample.nuclei.size(), sample.response_tokens());
+      ids += std::ssize(sample.nuclei.ids);
+    }
+  }
+  EXPECT_GT(ids, 0);
+  const auto figures = worker().statistics();
+  EXPECT_EQ(figures.at("rollout/nucleus_ids"), ids);
+  EXPECT_GT(figures.at("rollout/narrowed_nuclei"), 0);
+  const auto digest = digest_of(head_.groups());
+  for (const auto other : world().all_gather(digest, soon())) EXPECT_EQ(other, digest);
+}
+
 TEST_F(Worker, waits_for_the_version_of_a_lease) {
   publish(0);
   head_.lend(lease_of(0, 2, 1));

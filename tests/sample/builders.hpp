@@ -48,6 +48,25 @@ inline Sample make_sample(std::int64_t id, std::int64_t group, std::int64_t inde
   return sample;
 }
 
+/// The same, but its trained tokens were drawn from few ids each.
+inline Sample with_nuclei(Sample sample) {
+  for (std::size_t i = 0; i < sample.mask.size(); ++i) {
+    const auto place = static_cast<std::uint32_t>(i);
+    std::vector<TokenId> ids;
+    if (sample.mask[i] == 1) {
+      const TokenId drawn = sample.tokens[static_cast<std::size_t>(sample.prompt_tokens) + i];
+      if (drawn > 0)
+        ids.push_back(
+            static_cast<TokenId>(draw(5, sample.id.value(), place, 0, std::int64_t{drawn} - 1)));
+      ids.push_back(drawn);
+      for (auto more = draw(6, sample.id.value(), place, 0, 5); more > 0; --more)
+        ids.push_back(ids.back() + 1 + static_cast<TokenId>(more));
+    }
+    sample.nuclei.push(ids);
+  }
+  return sample;
+}
+
 inline SampleGroup make_group(std::int64_t group, std::int64_t n_samples,
                               std::int64_t version = 0) {
   SampleGroup result;
@@ -92,6 +111,7 @@ inline Lease make_lease(std::int64_t id = 5) {
   lease.rule = VersionRule::exactly;
   lease.deadline_s = 30;
   lease.sampling.min_p = 0.125;
+  lease.sampling.nucleus_limit = 50;
   lease.sampling.stop_token_ids = {0, 2};
   lease.sampling.stop_strings = {"\n\n", std::string("a\0b", 3)};
   lease.sampling.repetition_penalty = 1.25;

@@ -46,6 +46,71 @@ TEST(SampleFile, holds_supervised_samples_without_log_probs) {
   EXPECT_EQ(read_samples(scratch / "s.h5").samples, samples);
 }
 
+std::vector<Sample> cut_samples() {
+  auto samples = testing::make_group(3, 5, 2).samples;
+  // One of them was drawn from whole distributions.
+  for (const std::size_t i : {0U, 1U, 3U, 4U}) samples[i] = testing::with_nuclei(samples[i]);
+  return samples;
+}
+
+TEST(SampleFile, holds_the_ids_that_tokens_were_drawn_from) {
+  const testing::Scratch scratch;
+  write_file(scratch / "s.h5", header(), cut_samples());
+  EXPECT_EQ(read_samples(scratch / "s.h5").samples, cut_samples());
+}
+
+TEST(SampleFile, nuclei_that_break_a_rule_are_the_users_error) {
+  const testing::Scratch scratch;
+  const auto refused = [&](auto spoil) {
+    auto samples = cut_samples();
+    spoil(samples[1].nuclei);
+    write_file(scratch / "s.h5", header(), samples);
+    EXPECT_THROW((void)read_samples(scratch / "s.h5"), base::UserError);
+  };
+  refused([](auto& nuclei) { nuclei.ids[0] = -1; });
+  refused([](auto& nuclei) { nuclei.ids.push_back(100000); });
+  refused([](auto& nuclei) { nuclei.ends.pop_back(); });
+  refused([](auto& nuclei) {
+    for (auto& id : nuclei.ids) id += 1000;
+  });
+}
+
+template <class T>
+void copy_as(const storage::File& from, const std::string& name, storage::File& to) {
+  if (from.info(name).element != storage::element_of<T>()) return;
+  to.write_concatenated<T>(name, from.read_dataset<T>(name));
+}
+
+/// What version 1 had.
+void write_without_nuclei(const std::filesystem::path& from, const std::filesystem::path& path) {
+  const auto file = storage::File::open_read(from, sample_format());
+  storage::commit_file(
+      storage::real_file_system(), path, {}, {"physarum.samples", 1}, [&](storage::File& old) {
+        old.set_attribute("", "step", file.integer_attribute("", "step"));
+        old.set_attribute("", "seed", file.integer_attribute("", "seed"));
+        for (const char* name : {"purpose", "program_version"})
+          old.set_attribute("", name, std::string_view(file.string_attribute("", name)));
+        old.write_text("configuration", file.read_text("configuration"));
+        for (const auto& name : file.datasets()) {
+          if (name == "configuration" || name.starts_with("nuclei")) continue;
+          copy_as<std::int64_t>(file, name, old);
+          copy_as<std::uint64_t>(file, name, old);
+          copy_as<std::int32_t>(file, name, old);
+          copy_as<std::uint8_t>(file, name, old);
+          copy_as<float>(file, name, old);
+          copy_as<double>(file, name, old);
+        }
+      });
+}
+
+TEST(SampleFile, files_of_version_1_are_still_read) {
+  const testing::Scratch scratch;
+  write_file(scratch / "new.h5", header(), testing::make_group(3, 5, 2).samples);
+  write_without_nuclei(scratch / "new.h5", scratch / "old.h5");
+  EXPECT_EQ(storage::File::open_any(scratch / "old.h5").format().version, 1);
+  EXPECT_EQ(read_samples(scratch / "old.h5").samples, testing::make_group(3, 5, 2).samples);
+}
+
 TEST(SampleFile, may_hold_no_samples) {
   const testing::Scratch scratch;
   write_file(scratch / "s.h5", header(), {});
@@ -62,7 +127,7 @@ TEST(SampleFile, a_sample_that_breaks_an_invariant_is_the_users_error) {
 
 TEST(SampleFile, flipped_bytes_and_cut_files_are_the_users_error) {
   const testing::Scratch scratch;
-  write_file(scratch / "s.h5", header(), testing::make_group(3, 8).samples);
+  write_file(scratch / "s.h5", header(), cut_samples());
   std::ifstream in(scratch / "s.h5", std::ios::binary);
   const std::string good((std::istreambuf_iterator<char>(in)), {});
   int refused = 0;

@@ -57,6 +57,40 @@ TEST(Sample, every_broken_invariant_is_a_fault) {
   }
 }
 
+TEST(Sample, nuclei_are_rising_ids_that_the_token_is_among) {
+  const Sample good = testing::with_nuclei(make_sample(7, 1, 3));
+  EXPECT_EQ(find_fault(good, Purpose::train), std::nullopt);
+  ASSERT_GT(good.nuclei.at(0).size(), 2U);
+  const auto drawn = good.tokens[static_cast<std::size_t>(good.prompt_tokens)];
+  const std::function<void(base::TokenSets&)> breaks[] = {
+      [](auto& n) { n.ends.pop_back(); },
+      [](auto& n) { n.ids.pop_back(); },
+      [](auto& n) { n.ids.push_back(1000); },
+      [](auto& n) { n.ends.back() -= 1; },
+      [](auto& n) { n.ends[0] = -1; },
+      [](auto& n) { n.ends[0] = n.ends[1] + 1; },
+      [](auto& n) { n.ends[0] = std::numeric_limits<std::int64_t>::max(); },
+      [](auto& n) { n.ends.clear(); },
+      [](auto& n) { n.ends.push_back(n.ends.back()); },
+      [](auto& n) { std::swap(n.ids[0], n.ids[1]); },
+      [](auto& n) { n.ids[1] = n.ids[0]; },
+      [](auto& n) { n.ids[0] = -1; },
+      [drawn](auto& n) {
+        for (auto& id : n.ids) id += id >= drawn ? 1 : 0;
+      },
+  };
+  int number = 0;
+  for (const auto& break_it : breaks) {
+    Sample sample = good;
+    break_it(sample.nuclei);
+    EXPECT_NE(find_fault(sample, Purpose::train), std::nullopt) << "break " << number;
+    ++number;
+  }
+  Sample supervised = good;
+  supervised.log_probs.clear();
+  EXPECT_NE(find_fault(supervised, Purpose::supervised), std::nullopt);
+}
+
 TEST(Sample, supervised_ones_carry_no_log_probs) {
   Sample sample = make_sample(7, 1, 3);
   EXPECT_NE(find_fault(sample, Purpose::supervised), std::nullopt);

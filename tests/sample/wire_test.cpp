@@ -44,6 +44,12 @@ BatchPlan decode_plan(const Bytes& bytes) {
   return plan;
 }
 
+SampleGroup make_cut_group() {
+  auto group = testing::make_group(5, 3);
+  for (auto& sample : group.samples) sample = testing::with_nuclei(std::move(sample));
+  return group;
+}
+
 BatchPlan make_plan() {
   BatchPlan plan;
   plan.step = 3;
@@ -55,6 +61,7 @@ BatchPlan make_plan() {
 
 TEST(Wire, returns_what_was_written) {
   EXPECT_EQ(decode_group(encode(testing::make_group(5, 4))), testing::make_group(5, 4));
+  EXPECT_EQ(decode_group(encode(make_cut_group())), make_cut_group());
   EXPECT_EQ(decode_lease(encode(testing::make_lease())), testing::make_lease());
   EXPECT_EQ(decode_plan(encode(make_plan())), make_plan());
 }
@@ -69,6 +76,22 @@ TEST(Wire, a_group_that_breaks_an_invariant_is_malformed) {
   auto group = testing::make_group(5, 4);
   group.samples[2].mask.pop_back();
   EXPECT_THROW((void)decode_group(encode(group)), MalformedBytes);
+}
+
+TEST(Wire, a_sample_alone_has_nuclei_that_fit_together) {
+  // Its other rules depend on its group, but every set must lie in the ids.
+  const auto decode = [](const Sample& sample) {
+    const auto bytes = encode(sample);
+    ByteReader in(bytes);
+    return read_sample(in);
+  };
+  auto sample = make_cut_group().samples[0];
+  EXPECT_EQ(decode(sample), sample);
+  sample.nuclei.ends[0] = sample.nuclei.ends.back() + 1;
+  EXPECT_THROW((void)decode(sample), MalformedBytes);
+  sample = make_cut_group().samples[0];
+  sample.nuclei.ids.pop_back();
+  EXPECT_THROW((void)decode(sample), MalformedBytes);
 }
 
 TEST(Wire, a_plan_with_uneven_micro_batches_is_malformed) {
@@ -100,6 +123,7 @@ TEST(Wire, sampling_options_that_make_no_sense_are_malformed) {
   refused([](SamplingOptions& o) { o.repetition_penalty = 0; });
   refused([](SamplingOptions& o) { o.top_p = 0; });
   refused([](SamplingOptions& o) { o.min_p = 1.5; });
+  refused([](SamplingOptions& o) { o.nucleus_limit = -1; });
   refused([](SamplingOptions& o) { o.min_response_tokens = -1; });
   refused([](SamplingOptions& o) { o.max_response_tokens = -1; });
   refused([](SamplingOptions& o) { o.stop_token_ids = {3, -1}; });
@@ -121,6 +145,7 @@ void expect_truncations_refused(const Bytes& good, Decode decode) {
 
 TEST(Wire, every_truncation_is_malformed) {
   expect_truncations_refused(encode(testing::make_group(5, 3)), decode_group);
+  expect_truncations_refused(encode(make_cut_group()), decode_group);
   expect_truncations_refused(encode(testing::make_lease()), decode_lease);
   expect_truncations_refused(encode(make_plan()), decode_plan);
 }
@@ -150,6 +175,8 @@ void expect_flips_survived(const Bytes& good, Decode decode, Holds holds) {
 
 TEST(Wire, flipped_bits_are_refused_or_harmless) {
   expect_flips_survived(encode(testing::make_group(5, 3)), decode_group,
+                        [](const SampleGroup& group) { return !find_fault(group); });
+  expect_flips_survived(encode(make_cut_group()), decode_group,
                         [](const SampleGroup& group) { return !find_fault(group); });
   expect_flips_survived(encode(testing::make_lease()), decode_lease,
                         [](const Lease& lease) { return lease.id.valid() && lease.n_samples > 0; });

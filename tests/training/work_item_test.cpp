@@ -31,6 +31,24 @@ TEST(WorkItem, keeps_trained_tokens_and_what_comes_before_them) {
   EXPECT_EQ(item.token_weights, (std::vector<double>{0.25, 0.125}));
 }
 
+TEST(WorkItem, takes_the_nuclei_of_trained_tokens) {
+  auto cut = masked_sample();
+  for (const std::vector<base::TokenId>& set :
+       {std::vector<base::TokenId>{20, 40}, {}, {1, 22}, {23}}) {
+    cut.nuclei.push(set);
+  }
+  WorkItem item;
+  item.append(masked_sample(), 1, 1);
+  EXPECT_TRUE(item.packed.nuclei.empty());
+  item.append(cut, 1, 1);
+  item.append(masked_sample(), 1, 1);
+  EXPECT_EQ(item.packed.nuclei, (base::TokenSets{{20, 40, 1, 22}, {0, 0, 2, 4}}));
+  EXPECT_EQ(item.packed.n_targets(), 6);
+  item.append(cut, 1, 1);
+  EXPECT_EQ(item.packed.nuclei,
+            (base::TokenSets{{20, 40, 1, 22, 20, 40, 1, 22}, {0, 0, 2, 4, 4, 4, 6, 8}}));
+}
+
 struct Split {
   std::int64_t learnt = 0;
   std::int64_t observed = 0;

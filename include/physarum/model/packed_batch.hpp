@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "physarum/base/ids.hpp"
+#include "physarum/base/token_sets.hpp"
 
 #include "physarum/model/config.hpp"
 
@@ -19,6 +20,9 @@ struct PackedBatch {
   /// [N], rising: indices into `tokens` of the tokens whose log-probability is wanted, given the
   /// tokens before it in its sequence. Never the first of a sequence.
   std::vector<std::int64_t> targets;
+  /// At most N. Target i has set i: all scores of it are those of the softmax over these tokens,
+  /// and no gradient goes to the logits of others.
+  base::TokenSets nuclei;
 
   [[nodiscard]] std::int64_t n_tokens() const { return static_cast<std::int64_t>(tokens.size()); }
   [[nodiscard]] std::int64_t n_sequences() const {
@@ -28,8 +32,8 @@ struct PackedBatch {
 
   /// Appends a sequence whose tokens from `first_target` (>= 1, relative) on are targets.
   void append(std::span<const base::TokenId> sequence, std::int64_t first_target);
-  /// Contract check: shape of the batch, token ids in the vocabulary, lengths within
-  /// max_position_embeddings.
+  /// Contract check: shape of the batch, token ids in the vocabulary, targets in their nuclei,
+  /// lengths within max_position_embeddings.
   void check(const ModelConfig& config) const;
 };
 

@@ -27,8 +27,8 @@ struct ForwardOptions {
 /// belongs to the transformer and holds until its next forward().
 struct TokenScores {
   std::span<const float> log_probs;  ///< natural logarithm
-  std::span<const float>
-      entropies;  ///< of the whole distribution, in nats; empty with Entropy::skip
+  /// Of all tokens, or of the target's nucleus, in nats; empty with Entropy::skip.
+  std::span<const float> entropies;
   /// Load-balancing loss of each sequence over its tokens and all layers with experts: experts *
   /// sum over experts of (choices of it / rows) * (mean router probability), as transformers'
   /// load_balancing_loss_func gives it for a batch of this sequence alone. Empty with
@@ -50,7 +50,8 @@ class Transformer {
   Transformer(Transformer&&) noexcept;
   Transformer& operator=(Transformer&&) noexcept;
 
-  /// Log-probabilities (and entropies) of the batch's targets.
+  /// Log-probabilities (and entropies) of the batch's targets; of a target with a nucleus those of
+  /// the softmax over it, to the bits of an engine that drew from it.
   [[nodiscard]] TokenScores forward(const PackedBatch& batch, const ForwardOptions& options);
 
   /// Adds d(loss)/d(parameter) to the store's gradients, given d(loss)/d(log_prob) per target of

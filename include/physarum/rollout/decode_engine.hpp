@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "physarum/base/ids.hpp"
+#include "physarum/base/token_sets.hpp"
 
 #include "physarum/text/tokenizer.hpp"
 
@@ -49,9 +50,12 @@ enum class Ending {
 struct Generated {
   base::SampleId id;
   std::vector<base::TokenId> response;
-  /// Of each token under softmax(logits / temperature) over all tokens, whatever the other options
-  /// made of the distribution that it was drawn from; with temperature 0 under softmax(logits).
+  /// Of each token under softmax(logits / temperature) over its nucleus, if that is recorded, else
+  /// over all tokens, whatever the other options made of the distribution that it was drawn from;
+  /// with temperature 0 under softmax(logits).
   std::vector<float> log_probs;
+  /// The ids that each token was drawn from; none at all unless sampling.records_nuclei().
+  base::TokenSets nuclei;
   std::vector<sample::VersionRun> versions;
   Ending ending = Ending::stopped;
   double seconds = 0;  ///< from the first work on its prompt
@@ -62,10 +66,13 @@ struct EngineStatistics {
   std::int64_t prompt_tokens = 0;     ///< read, repetitions included
   std::int64_t generated_tokens = 0;  ///< drawn, tokens of aborted answers included
   std::int64_t weight_swaps = 0;
-  std::int64_t most_running = 0;  ///< sequences at a time
-  std::int64_t preemptions = 0;   ///< answers that gave their memory to older ones for a while
-  double busy_s = 0;              ///< in step()
-  double swap_s = 0;              ///< in set_weights()
+  std::int64_t most_running = 0;     ///< sequences at a time
+  std::int64_t preemptions = 0;      ///< answers that gave their memory to older ones for a while
+  std::int64_t nuclei = 0;           ///< recorded
+  std::int64_t nucleus_ids = 0;      ///< in them
+  std::int64_t narrowed_nuclei = 0;  ///< that SamplingOptions::nucleus_limit made smaller
+  double busy_s = 0;                 ///< in step()
+  double swap_s = 0;                 ///< in set_weights()
 };
 
 /// Generates with continuous batching: sequences join and leave between steps, each

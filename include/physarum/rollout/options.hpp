@@ -26,6 +26,8 @@ struct RolloutOptions {
   double top_p = 1.0;
   std::int64_t top_k = -1;
   double min_p = 0.0;
+  /// Most ids recorded of what is left for a token; of more only the likeliest are left. 0: none.
+  std::int64_t nucleus_limit = 4096;
   double repetition_penalty = 1.0;  ///< penalties hold for evaluation too
   double presence_penalty = 0.0;
   double frequency_penalty = 0.0;
@@ -64,7 +66,8 @@ struct RolloutOptions {
 };
 
 /// --rollout-temperature, --rollout-top-p, --rollout-top-k, --rollout-min-p,
-/// --rollout-repetition-penalty, --rollout-presence-penalty, --rollout-frequency-penalty,
+/// --rollout-nucleus-limit, --rollout-repetition-penalty, --rollout-presence-penalty,
+/// --rollout-frequency-penalty,
 /// --rollout-max-context-len, --rollout-max-prompt-len, --rollout-max-response-len,
 /// --rollout-min-response-len, --rollout-stop-token-ids, --rollout-stop, --eval-temperature,
 /// --eval-top-p, --eval-top-k, --eval-min-p, --eval-max-response-len, --eval-min-response-len,

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "physarum/base/token_sets.hpp"
+
 #include "physarum/sample/ids.hpp"
 #include "physarum/sample/lease.hpp"
 
@@ -46,6 +48,10 @@ struct Sample {
   std::vector<TokenId> tokens;  ///< prompt, then response
   /// One per response token, of the policy that drew it; 0 if untrained; none if supervised.
   std::vector<float> log_probs;
+  /// The ids that a response token was drawn from where top-k, top-p or min-p had cut the others
+  /// off: its log-prob, and all that training computes of it, is of the softmax over them. One set
+  /// per response token, or none at all.
+  base::TokenSets nuclei;
   std::vector<std::uint8_t> mask;    ///< one per response token; 1: trained
   std::vector<VersionRun> versions;  ///< their tokens sum up to the response
   double reward = 0;
@@ -70,7 +76,8 @@ struct Sample {
 
 /// Says what is wrong with a sample that is about to be stored, if anything: ids, lengths, values
 /// of the mask, log-probs (finite and not positive on trained tokens, 0 on others; none at all if
-/// supervised), versions' tokens summing up, a final status, a finite reward.
+/// supervised), nuclei (rising ids that the token is among; none
+/// if supervised), versions' tokens summing up, a final status, a finite reward.
 [[nodiscard]] std::optional<std::string> find_fault(const Sample& sample, Purpose purpose);
 
 }  // namespace physarum::sample

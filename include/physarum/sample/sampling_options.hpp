@@ -17,6 +17,9 @@ struct SamplingOptions {
   std::int64_t top_k = -1;   ///< -1: off
   double top_p = 1.0;        ///< in (0, 1]; 1: off
   double min_p = 0.0;        ///< in [0, 1]; share of the likeliest's; 0: off
+  /// Most ids that are recorded of what top-k, top-p and min-p leave for a token; no more are left.
+  /// 0: nothing is recorded.
+  std::int64_t nucleus_limit = 0;
   // Shape what is drawn, not what is recorded as log-probability.
   double repetition_penalty = 1.0;       ///< > 0; divides positive logits of tokens seen; 1: off
   double presence_penalty = 0.0;         ///< subtracted from logits of tokens of the answer; 0: off
@@ -28,6 +31,13 @@ struct SamplingOptions {
   /// An answer ends after (and with) the token in which one of them ends. At most
   /// most_stop_strings, none empty.
   std::vector<std::string> stop_strings;
+
+  /// Some tokens may be cut off from the distribution.
+  [[nodiscard]] bool cuts() const { return top_k >= 1 || top_p < 1 || min_p > 0; }
+  /// For each token the ids that it was drawn from; log-probs are those of the softmax over them.
+  [[nodiscard]] bool records_nuclei() const {
+    return nucleus_limit > 0 && temperature > 0 && cuts();
+  }
 
   friend bool operator==(const SamplingOptions&, const SamplingOptions&) = default;
 };
