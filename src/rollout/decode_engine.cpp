@@ -42,9 +42,10 @@ void DecodeEngine::Impl::set_weights(const weights::Image& image, PauseGeneratio
       retract();
       break;
     case PauseGenerationMode::in_place:
-      retract_unread();
+      keep_in_place();
       break;
   }
+  prefixes_.forget();
   ++statistics_.weight_swaps;
   statistics_.swap_s += watch.seconds();
 }

@@ -250,6 +250,8 @@ void declare_options(base::OptionTable& table, RolloutOptions& o) {
             "instead: weights, keys and values of one engine as a share of the memory that the "
             "job may use on the machine, divided by its ranks there",
             {0, 1});
+  table.add_switch("sglang-disable-radix-cache", o.disable_radix_cache,
+                   "read every prompt whole, also where an earlier sequence began with the same");
   table.add("rollout-threads", o.threads, "threads that compute on one engine", {1, 1024});
   table.add_choice("pause-generation-mode", o.pause_generation_mode,
                    "what becomes of running sequences when weights change",

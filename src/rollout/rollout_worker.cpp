@@ -24,7 +24,8 @@ EngineLimits limits_of(const RolloutOptions& options, const model::ModelConfig& 
           .sequences = options.concurrency,
           .prefill_tokens = options.prefill_tokens,
           .kv_cache_bytes = options.cache_bytes(model, {}),
-          .threads = static_cast<int>(options.threads)};
+          .threads = static_cast<int>(options.threads),
+          .prefix_reuse = options.disable_radix_cache ? PrefixReuse::off : PrefixReuse::on};
 }
 }  // namespace
 
@@ -202,6 +203,7 @@ base::Scalars RolloutWorker::Impl::statistics() const {
   const double age = std::max(age_.seconds(), 1e-9);
   const double generated = static_cast<double>(engine.generated_tokens);
   return {{"rollout/groups", static_cast<double>(groups_)},
+          {"rollout/prompt_tokens_reused", static_cast<double>(engine.reused_tokens)},
           {"rollout/generated_tokens", generated},
           {"rollout/answers", static_cast<double>(answers_)},
           {"rollout/answering_s", answering_s_},

@@ -48,21 +48,28 @@ TEST(AnswerTally, averages_batches_and_says_pass_rates_by_rising_k) {
 }
 
 TEST(EngineFigures, add_up_over_engines_that_work_beside_one_another) {
-  const std::vector<EngineFigures> engines{
-      {.answers = 10, .answering_s = 2, .generated_tokens = 300, .prompt_tokens = 50, .steps = 20},
-      {},
-      {.answers = 30,
-       .answering_s = 4,
-       .generated_tokens = 500,
-       .prompt_tokens = 150,
-       .steps = 20}};
+  const std::vector<EngineFigures> engines{{.answers = 10,
+                                            .answering_s = 2,
+                                            .generated_tokens = 300,
+                                            .prompt_tokens = 50,
+                                            .reused_tokens = 100,
+                                            .steps = 20},
+                                           {},
+                                           {.answers = 30,
+                                            .answering_s = 4,
+                                            .generated_tokens = 500,
+                                            .prompt_tokens = 150,
+                                            .reused_tokens = 100,
+                                            .steps = 20}};
   const auto all = throughput(engines);
   EXPECT_DOUBLE_EQ(all.at("rollout/tokens_per_s"), 200);
   EXPECT_DOUBLE_EQ(all.at("rollout/requests_per_s"), 10);
   EXPECT_DOUBLE_EQ(all.at("rollout/prefill_share"), 0.2);
+  EXPECT_DOUBLE_EQ(all.at("rollout/reused_share"), 0.5);
   EXPECT_DOUBLE_EQ(all.at("rollout/mean_batch"), 20);
-  EXPECT_EQ(throughput_text(all),
-            "200.0 tokens/s, 10.00 requests/s, prefill share 0.20, mean batch 20.0");
+  EXPECT_EQ(
+      throughput_text(all),
+      "200.0 tokens/s, 10.00 requests/s, prefill share 0.20, reused share 0.50, mean batch 20.0");
 }
 
 TEST(EngineFigures, of_engines_that_did_nothing_are_zero) {

@@ -27,7 +27,7 @@ checks=$((checks + 1))
 [ "$(wc -l < "$lines")" = 25 ] || fail "not 25 lines of samples"
 expect "a line of samples" '^\{"prompt":0,"index":0,"input":"1\+1=","label":"2","metadata":\{\},"response":".*","reward":[01]\.0,"status":"(completed|truncated)","prompt_tokens":[0-9]+,"response_tokens":[1-4],"verifier":"exact_match",' "$lines"
 expect "pass rates of generate" 'rollout/raw_reward [01]\.[0-9]{4}, pass@1 [01]\.[0-9]{4}, pass@2 [01]\.[0-9]{4}, pass@4 [01]\.[0-9]{4}$' "$work/jsonl.txt"
-expect "throughput" 'throughput: [0-9.]+ tokens/s, [0-9.]+ requests/s, prefill share 0\.[0-9]+, mean batch [0-9.]+$' "$work/jsonl.txt"
+expect "throughput" 'throughput: [0-9.]+ tokens/s, [0-9.]+ requests/s, prefill share 0\.[0-9]+, reused share [01]\.[0-9]+, mean batch [0-9.]+$' "$work/jsonl.txt"
 for name in rollout/tokens_per_s rollout/requests_per_s rollout/prefill_share rollout/mean_batch rollout/pass@1 rollout/pass@4 prompts answers; do
   checks=$((checks + 1))
   [ -n "$(key "$(summary jsonl)" "$name")" ] || fail "summary.json has no $name"

@@ -106,9 +106,11 @@ TEST(RolloutOptions, evaluation_flags_win_over_training_flags) {
 }
 
 TEST(RolloutOptions, engine_flags_are_read) {
-  const auto options = read({"--sglang-server-concurrency", "33", "--sglang-chunked-prefill-size",
-                             "44", "--kv-cache-bytes", "55", "--rollout-seed", "66",
-                             "--pause-generation-mode", "in_place"});
+  const auto options =
+      read({"--sglang-server-concurrency", "33", "--sglang-chunked-prefill-size", "44",
+            "--kv-cache-bytes", "55", "--rollout-seed", "66", "--pause-generation-mode", "in_place",
+            "--sglang-disable-radix-cache"});
+  EXPECT_TRUE(options.disable_radix_cache);
   EXPECT_EQ(options.concurrency, 33);
   EXPECT_EQ(options.prefill_tokens, 44);
   EXPECT_EQ(options.kv_cache_bytes, 55);

@@ -58,7 +58,8 @@ struct RolloutOptions {
   std::optional<std::int64_t> kv_cache_bytes;  ///< keys and values of one engine
   /// Instead: weights, keys and values of one engine, as a share of what its rank may use.
   std::optional<double> mem_fraction_static;
-  std::int64_t threads = 1;  ///< that compute on one engine
+  bool disable_radix_cache = false;  ///< sequences do not share what they begin with
+  std::int64_t threads = 1;          ///< that compute on one engine
   PauseGenerationMode pause_generation_mode = PauseGenerationMode::retract;
 
   /// Throws UserError.
@@ -86,7 +87,8 @@ struct RolloutOptions {
 /// --rollout-min-response-len, --rollout-stop-token-ids, --rollout-stop, --eval-temperature,
 /// --eval-top-p, --eval-top-k, --eval-min-p, --eval-max-response-len, --eval-min-response-len,
 /// --rollout-seed, --sglang-server-concurrency, --sglang-chunked-prefill-size, --kv-cache-bytes,
-/// --sglang-mem-fraction-static, --rollout-threads, --pause-generation-mode.
+/// --sglang-mem-fraction-static, --sglang-disable-radix-cache, --rollout-threads,
+/// --pause-generation-mode.
 void declare_options(base::OptionTable& table, RolloutOptions& options);
 
 }  // namespace physarum::rollout
