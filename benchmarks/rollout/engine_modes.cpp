@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <utility>
+#include <vector>
 
 #include "physarum/base/contracts.hpp"
 #include "physarum/base/deadline.hpp"
@@ -168,6 +169,57 @@ void measure_shared(const FigureOptions& options) {
       "{\"engine\": \"physarum\", \"what\": \"shared\", \"context\": %ld, \"one_s\": %.5f, "
       "\"eight_s\": %.5f}\n",
       options.context, median(one), median(many));
+}
+
+void measure_turn(const FigureOptions& options) {
+  constexpr std::int64_t answer_tokens = 16;
+  constexpr std::int64_t new_tokens = 128;
+  const auto whole = options.context + answer_tokens + new_tokens;
+  EngineLimits limits{.context_tokens = whole + 1,
+                      .prefill_tokens = whole,
+                      .kv_cache_bytes = options.kv_cache_bytes};
+  auto reusing = load_engine(options, limits);
+  limits.prefix_reuse = PrefixReuse::off;
+  auto reading = load_engine(options, limits);
+  std::int64_t request = 0;
+  const auto answer = [&](LoadedEngine& loaded, std::vector<base::TokenId> prompt,
+                          std::int64_t tokens) {
+    const base::Stopwatch watch;
+    loaded.engine.add({.prompt = std::move(prompt),
+                       .first_sample = base::SampleId(request++),
+                       .n_samples = 1,
+                       .sampling = sampling_of(options, tokens)});
+    std::vector<base::TokenId> response;
+    while (loaded.engine.unfinished() > 0) {
+      for (auto& one : loaded.engine.step()) response = std::move(one.response);
+    }
+    return std::pair(watch.seconds(), std::move(response));
+  };
+  std::vector<double> turns, wholes, firsts, alone;
+  for (std::int64_t i = 0; i <= options.repeats; ++i) {
+    const auto vocab = reusing.config.vocab_size;
+    auto conversation = make_prompt(2 * i, options.context, vocab);
+    const auto response = answer(reusing, conversation, answer_tokens).second;
+    conversation.insert(conversation.end(), response.begin(), response.end());
+    const auto first = answer(reading, conversation, 1).first;
+    const auto more = make_prompt(2 * i + 1, new_tokens, vocab);
+    conversation.insert(conversation.end(), more.begin(), more.end());
+    const auto turn = answer(reusing, conversation, 1).first;
+    const auto all = answer(reading, conversation, 1).first;
+    const auto fresh = answer(reading, more, 1).first;
+    if (i == 0) continue;  // warms up
+    turns.push_back(turn);
+    wholes.push_back(all);
+    firsts.push_back(first);
+    alone.push_back(fresh);
+  }
+  std::printf(
+      "{\"engine\": \"physarum\", \"what\": \"turn\", \"context\": %ld, \"new_tokens\": %ld, "
+      "\"reused_tokens\": %ld, \"turn_s\": %.5f, \"whole_s\": %.5f, \"first_s\": %.5f, "
+      "\"alone_s\": %.5f}\n",
+      options.context + answer_tokens, new_tokens,
+      reusing.engine.statistics().reused_tokens / (options.repeats + 1), median(turns),
+      median(wholes), median(firsts), median(alone));
 }
 
 void measure_soak(const FigureOptions& options) {

@@ -15,6 +15,10 @@ void measure_batch(const FigureOptions& options);
 void measure_prefill(const FigureOptions& options);
 /// Eight answers of two tokens to one prompt against one such answer.
 void measure_shared(const FigureOptions& options);
+/// The second turn of a conversation of options.context tokens, up to its first token, against what
+/// reading its new tokens costs behind the others: the time of the whole without reuse less that of
+/// the first part.
+void measure_turn(const FigureOptions& options);
 /// Many short requests, 500 of them waiting: memory at the end against after the first tenth, and
 /// its peak against weights and cache budget.
 void measure_soak(const FigureOptions& options);

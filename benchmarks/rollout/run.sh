@@ -87,7 +87,10 @@ for ((round = 1; round <= rounds; ++round)); do
     done; done
     [ $round -gt 1 ] || record smollm2 llama batch F32 --context 32 --tokens 128 --prompts 32
   fi
-  if wanted prefix; then record smollm2 ours "$smollm2" shared --context 1024; fi
+  if wanted prefix; then 
+    record smollm2 ours "$smollm2" shared --context 1024
+    record smollm2 ours "$smollm2" turn --context 1024
+  fi
 done
 if wanted soak; then
   record qwen2 ours "$qwen2" soak --requests "$requests" --context 32 --tokens 16 --kv-cache-bytes 134217728

@@ -120,6 +120,9 @@ def machine(results):
 def memory(results):
     figure("shared_prefix_of_8", ratio(results.median("eight_s", what="shared"), results.median("one_s", what="shared")),
            "times", "<= 1.2")
+    turn, whole, first = (results.median(name, what="turn") for name in ("turn_s", "whole_s", "first_s"))
+    new = None if whole is None or first is None else whole - first
+    figure("second_turn_of_1024_tokens", ratio(turn, new), "times", "<= 1.2")
     for line in results.of(what="soak"):
         allowed = line["weight_bytes"] + line["kv_cache_bytes"]
         figure("memory_of_weights_and_budget", (line["peak_bytes"] - line["program_bytes"]) / allowed, "times", "<= 1.1")

@@ -5,6 +5,7 @@
 #include "physarum/app/version.hpp"
 
 #include "run_directory.hpp"
+#include "samples_jsonl.hpp"
 #include "world_ranks.hpp"
 
 namespace physarum::app {
@@ -30,9 +31,10 @@ buffer::ServerSettings server_settings(const Setup& setup, const BufferTask& tas
       supervised && task.trains ? sample::Purpose::supervised : sample::Purpose::train;
   settings.sampling = all.rollout.training_sampling(setup.model);
   settings.prompts = setup.prompts.get();
-  if (task.evaluates && setup.held_out != nullptr) {
-    settings.evaluations.push_back({.name = setup.evaluation_name(),
-                                    .prompts = setup.held_out.get(),
+  for (const auto& set : setup.held_out) {
+    if (!task.evaluates) break;
+    settings.evaluations.push_back({.name = set.name,
+                                    .prompts = set.prompts.get(),
                                     .n_prompts = 0,
                                     .n_samples = all.buffer.n_samples_per_eval_prompt,
                                     .sampling = all.rollout.evaluation_sampling(setup.model)});
@@ -45,12 +47,24 @@ buffer::ServerSettings server_settings(const Setup& setup, const BufferTask& tas
   return settings;
 }
 
+Course course_of(const Setup& setup, const BufferTask& task) {
+  if (task.trains) return {.steps = task.steps};
+  std::int64_t prompts = task.steps * setup.configuration.buffer.rollout_batch_size;
+  for (const auto& set : setup.held_out) prompts += task.evaluates ? set.prompts->size() : 0;
+  return {.steps = task.steps, .prompts = prompts};
+}
+
 std::unique_ptr<RunReporter> make_reporter(const Setup& setup, const BufferTask& task) {
-  if (!setup.resume) {
-    return std::make_unique<RunReporter>(setup.directory, setup.command, task.steps);
+  auto reporter =
+      setup.resume
+          ? std::make_unique<RunReporter>(setup.directory, setup.command, task.steps,
+                                          setup.resume->step, setup.resume->buffer->report)
+          : std::make_unique<RunReporter>(setup.directory, setup.command, course_of(setup, task));
+  if (setup.configuration.data.samples_jsonl) {
+    reporter->on_file(
+        [&setup](const std::filesystem::path& file) { write_samples_jsonl(file, setup); });
   }
-  return std::make_unique<RunReporter>(setup.directory, setup.command, task.steps,
-                                       setup.resume->step, setup.resume->buffer->report);
+  return reporter;
 }
 
 }  // namespace

@@ -120,7 +120,9 @@ base::ExitCode Circle::close(const base::Stopwatch& watch) {
     layout_.world().broadcast_string(*checksum, holder);
   const Ending mine = ending();
   const Ending told = layout_.world().all_gather(mine)[static_cast<std::size_t>(holder)];
-  if (buffer_ && buffer_->reporter() != nullptr) write_summary(watch, told);
+  const auto engines = layout_.world().all_gather(engine_ ? EngineFigures::of(engine_->statistics())
+                                                          : EngineFigures{});
+  if (buffer_ && buffer_->reporter() != nullptr) write_summary(watch, told, engines);
   engine_.reset();
   trainer_.reset();
   buffer_.reset();
@@ -129,7 +131,21 @@ base::ExitCode Circle::close(const base::Stopwatch& watch) {
   return told.exit;
 }
 
-void Circle::write_summary(const base::Stopwatch& watch, const Ending& ending) {
+/// Of a run without trainers: nothing else takes time there.
+void Circle::report_rollouts(Summary& summary, std::span<const EngineFigures> engines) {
+  const auto figures = throughput(engines);
+  summary.set_all(figures);
+  const auto text = buffer_->reporter()->rollout_text();
+  if (!text.empty()) base::log_info(text);
+  if (const auto failed = buffer_->reporter()->failed_samples(); failed > 0) {
+    base::log_warning(std::to_string(failed) +
+                      " samples have failed; each has its reason beside it in the samples");
+  }
+  base::log_info("throughput: " + throughput_text(figures));
+}
+
+void Circle::write_summary(const base::Stopwatch& watch, const Ending& ending,
+                           std::span<const EngineFigures> engines) {
   Summary summary = run_summary(setup_, layout_.world().size(), watch.seconds());
   buffer_->reporter()->fill(summary);
   summary.set("exit", static_cast<int>(ending.exit));
@@ -154,6 +170,7 @@ void Circle::write_summary(const base::Stopwatch& watch, const Ending& ending) {
   }
   fill_counters(summary, buffer_->counters());
   buffer_->reporter()->clear_line();
+  if (!task_.trains) report_rollouts(summary, engines);
   finish_run(setup_, summary, ending.exit);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 
 #include "physarum/base/deadline.hpp"
@@ -11,7 +12,9 @@
 #include "physarum/exchange/mpi_transport.hpp"
 
 #include "buffer_role.hpp"
+#include "engine_figures.hpp"
 #include "engine_role.hpp"
+#include "summary.hpp"
 #include "trainer_role.hpp"
 #include "weight_wiring.hpp"
 
@@ -46,7 +49,9 @@ class Circle {
     std::int64_t last_step = -1;
   };
   [[nodiscard]] Ending ending() const;
-  void write_summary(const base::Stopwatch& watch, const Ending& ending);
+  void write_summary(const base::Stopwatch& watch, const Ending& ending,
+                     std::span<const EngineFigures> engines);
+  void report_rollouts(Summary& summary, std::span<const EngineFigures> engines);
 
   Setup& setup_;
   parallel::Layout& layout_;

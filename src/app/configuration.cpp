@@ -4,14 +4,6 @@
 
 namespace physarum::app {
 
-void declare_options(base::OptionTable& table, DataOptions& options) {
-  table.topic("data");
-  table.add("prompt-data", options.prompt_data,
-            "Prompt file (prompts.h5, made by convert); without it the environment makes prompts.");
-  table.add("eval-prompt-data", options.eval_prompt_data,
-            "Prompt file for evaluation; without it the environment's held-out problems.");
-}
-
 void declare_options(base::OptionTable& table, Configuration& configuration) {
   declare_options(table, configuration.run);
   declare_options(table, configuration.checkpoint);
@@ -29,12 +21,17 @@ void Configuration::validate() const {
   run.validate();
   checkpoint.validate();
   layout.validate();
+  data.validate();
   environment.validate();
   chat.validate();
   buffer.validate();
   rollout.validate();
   weights.validate();
   training.validate();
+  if (data.samples_jsonl && !buffer.save_samples) {
+    throw base::UserError("samples cannot be left as JSON lines if none are saved",
+                          "--samples-jsonl", "take back --no-save-samples");
+  }
 }
 
 Configuration read_configuration(const std::vector<std::string>& arguments) {

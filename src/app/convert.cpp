@@ -79,8 +79,12 @@ void convert_model(const fs::path& from, const fs::path& to, const ConvertOption
 }  // namespace
 
 void declare_options(base::OptionTable& table, ConvertOptions& options) {
-  table.topic("convert");
   environment::declare_options(table, options.keys);
+  declare_own_options(table, options);
+}
+
+void declare_own_options(base::OptionTable& table, ConvertOptions& options) {
+  table.topic("convert");
   table.add("prompt-env", options.environment,
             "Environment that judges rows whose metadata names none as rm_type.");
   table.add("dtype", options.dtype, "Element type of written weights.", {"f32", "bf16", "f16"});

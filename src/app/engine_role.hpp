@@ -6,6 +6,7 @@
 
 #include "physarum/rollout/rollout_worker.hpp"
 
+#include "engine_memory.hpp"
 #include "setup.hpp"
 #include "world_ranks.hpp"
 
@@ -24,7 +25,7 @@ class EngineRole {
                  .prompts = setup.prompt_encoder,
                  .environments = *setup.environments,
                  .seed = setup.configuration.run.seed},
-                setup.configuration.rollout) {}
+                engine_options(setup)) {}
 
   /// One turn; true if it did something.
   bool advance() { return !worker_.finished() && worker_.advance(); }

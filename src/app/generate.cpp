@@ -47,7 +47,7 @@ base::ExitCode run_evaluate(const std::vector<std::string>& arguments,
   const base::Stopwatch watch;
   Setup setup = load_setup("evaluate", arguments, Needs::engines, world);
   parallel::together(world, [&] {
-    if (setup.held_out == nullptr) {
+    if (setup.held_out.empty()) {
       throw base::UserError("there is nothing to evaluate on", "--eval-prompt-data",
                             "name a prompt file, or take an environment that makes problems");
     }

@@ -76,7 +76,7 @@ std::string options_markdown() {
   ConvertOptions convert;
   base::OptionTable table;
   declare_options(table, configuration);
-  declare_options(table, convert);
+  declare_own_options(table, convert);
   std::string text =
       "# Configuration\n\n"
       "Printed by `physarum help --markdown` from the table that reads the flags. Every flag is "

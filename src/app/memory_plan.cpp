@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "engine_memory.hpp"
+
 namespace physarum::app {
 
 namespace {
@@ -16,6 +18,17 @@ std::string line_of(const char* role, double total_mb, const std::string& parts)
 std::string part(const char* what, double mb) {
   char text[96];
   std::snprintf(text, sizeof text, "%s %.1f", what, mb);
+  return text;
+}
+
+/// Where the size of the cache comes from, if it is a share of the memory.
+std::string share_text(const Setup& setup) {
+  const auto share = setup.configuration.rollout.mem_fraction_static;
+  if (!share) return "";
+  char text[160];
+  std::snprintf(text, sizeof text, ", together %.2f of %.1f for each of %lld ranks here", *share,
+                static_cast<double>(engine_share(setup).usable_bytes) / 1e6,
+                static_cast<long long>(setup.ranks_here));
   return text;
 }
 
@@ -41,18 +54,14 @@ MemoryPlan memory_plan(const Setup& setup) {
   const auto& checkpoint = options.checkpoint;
   const bool copies = checkpoint.async_save && !checkpoint.save.empty();
   const double saving = copies ? (checkpoint.save_optim ? 3 : 1) * flat / trainers : 0;
-  // The image that follows the versions, the packed panels of the same type, and the rows of the
-  // embedding, which a tied model multiplies by too.
-  const double rows =
-      static_cast<double>(setup.model.vocab_size * setup.model.hidden_size) * image / elements;
-  const double engine = 2 * image + (setup.model.tie_word_embeddings ? rows : 0);
-  const double cache = static_cast<double>(options.rollout.kv_cache_bytes) / mb;
-  return {
-      {slots + ring, part("images", slots) + ", " + part("deltas at most", ring)},
-      {training + publishing + saving,
-       part("weights, gradients, optimiser", training) + ", " + part("publishing", publishing) +
-           (copies ? ", " + part("checkpoint in the background", saving) : "")},
-      {engine + cache, part("weights", engine) + ", " + part("key-value cache at most", cache)}};
+  const double engine = static_cast<double>(engine_weight_bytes(setup)) / mb;
+  const double cache = static_cast<double>(*engine_options(setup).kv_cache_bytes) / mb;
+  return {{slots + ring, part("images", slots) + ", " + part("deltas at most", ring)},
+          {training + publishing + saving,
+           part("weights, gradients, optimiser", training) + ", " + part("publishing", publishing) +
+               (copies ? ", " + part("checkpoint in the background", saving) : "")},
+          {engine + cache, part("weights", engine) + ", " + part("key-value cache at most", cache) +
+                               share_text(setup)}};
 }
 
 std::vector<std::string> MemoryPlan::lines() const {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdio>
 #include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -24,6 +25,14 @@ std::string note_of(const base::Scalars& scalars) {
     note += text;
   }
   return note;
+}
+
+/// "eval/NAME" of each set.
+std::vector<std::string> evaluations_in(const base::Scalars& scalars) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : scalars)
+    if (scalars.contains(name + "-truncated_ratio")) names.push_back(name);
+  return names;
 }
 
 /// JSON has no infinities; a metric that has none is no figure of the summary either.
@@ -53,9 +62,12 @@ struct RunReporter::State {
   }
 };
 
-RunReporter::RunReporter(const std::filesystem::path& directory, std::string label,
-                         std::int64_t steps)
-    : writer_(directory), line_(std::move(label), steps), steps_(steps) {}
+RunReporter::RunReporter(const std::filesystem::path& directory, std::string label, Course course)
+    : writer_(directory),
+      line_(std::move(label), course.prompts > 0 ? course.prompts : course.steps),
+      steps_(course.steps) {
+  if (course.prompts > 0) answers_.emplace();
+}
 
 RunReporter::RunReporter(const std::filesystem::path& directory, std::string label,
                          std::int64_t steps, std::int64_t step, const std::string& state)
@@ -93,10 +105,27 @@ buffer::ServerReports RunReporter::reports() {
           .step_reported = [this](std::int64_t step,
                                   const base::Scalars& scalars) { step_reported(step, scalars); },
           .notice = [this](bool warning, const std::string& text) { notice(warning, text); },
-          .save_state = [this] { return save_state(); }};
+          .save_state = [this] { return save_state(); },
+          .group_answered =
+              [this](std::span<const sample::SampleSummary> samples) { group_answered(samples); },
+          .file_written =
+              [this](const std::filesystem::path& file) {
+                if (file_written_) file_written_(file);
+              }};
+}
+
+void RunReporter::group_answered(std::span<const sample::SampleSummary> samples) {
+  if (!answers_) return;
+  answers_->add(samples);
+  line_.update(answers_->prompts(), answers_->note());
 }
 
 void RunReporter::batch_taken(std::int64_t step, const base::Scalars& scalars) {
+  if (answers_) {
+    writer_.write(step, scalars);
+    answers_->add_batch(scalars);
+    return;
+  }
   open_steps_[step].insert(scalars.begin(), scalars.end());
 }
 
@@ -113,22 +142,18 @@ void RunReporter::evaluation_done(base::WeightVersion version, const base::Scala
   writer_.write(version.value(), scalars);
   if (first_evaluation_.empty()) first_evaluation_ = scalars;
   line_.clear();
-  std::string text = "evaluation:";
-  if (steps_ > 0) {
-    text = "after step " + std::to_string(version.value()) + " of " + std::to_string(steps_) + ":";
+  std::string text = "evaluation: ";
+  if (steps_ > 0 && !answers_) {
+    text = "after step " + std::to_string(version.value()) + " of " + std::to_string(steps_) + ": ";
   }
-  for (const auto& [name, value] : scalars) {
-    if (name.find('/', 5) != std::string::npos || name.find('-') != std::string::npos) continue;
-    char figure[128];
-    std::snprintf(figure, sizeof figure, " %s %.4f", name.c_str(), value);
-    text += figure;
-  }
-  base::log_info(text);
+  for (const auto& name : evaluations_in(scalars))
+    base::log_info(text + pass_text(name, name + "-pass@", scalars));
 }
 
 void RunReporter::fill(Summary& summary) const {
   summary.set_all(writer_.last());
   for (const auto& [name, value] : first_evaluation_) summary.set("first/" + name, value);
+  if (answers_) answers_->fill(summary);
 }
 
 }  // namespace physarum::app

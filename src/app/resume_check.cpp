@@ -56,18 +56,19 @@ const std::vector<std::string>& changeable_keys() {
   static const std::vector<std::string> keys = {
       // names and places
       "run_name", "runs_dir", "hf_checkpoint", "init", "save_hf", "log_level", "prompt_data",
-      "eval_prompt_data", "ref_load",
+      "eval_prompt_data", "ref_load", "input_key", "label_key", "metadata_key", "tool_key",
       // checkpoints
       "save", "save_interval", "load", "resume", "async_save", "save_optim", "load_optim",
       "keep_checkpoints", "save_trigger_sentinel", "allow_changed",
       // ranks, and what only decides how fast it goes
       "buffer_ranks", "trainer_ranks", "rollout_ranks", "colocate", "sglang_server_concurrency",
-      "kv_cache_bytes", "lease_deadline", "distributed_timeout_minutes", "update_weight_mode",
+      "kv_cache_bytes", "sglang_mem_fraction_static", "sglang_disable_radix_cache",
+      "lease_deadline", "distributed_timeout_minutes", "update_weight_mode",
       "update_weight_delta_ring",
       // what is measured and kept
       "eval_interval", "n_samples_per_eval_prompt", "skip_eval_before_train", "eval_temperature",
       "eval_top_p", "eval_top_k", "eval_min_p", "eval_max_response_len", "eval_min_response_len",
-      "env_held_out", "save_samples"};
+      "env_held_out", "save_samples", "samples_jsonl"};
   return keys;
 }
 

@@ -24,9 +24,9 @@ bool holds(const std::vector<std::int64_t>& numbers, std::int64_t number) {
   return std::ranges::find(numbers, number) != numbers.end();
 }
 
-/// N of samples_<N>.h5 and eval_<N>.h5; none for other names.
+/// N of samples_<N>.h5 and eval_<N>.h5, and of the same with .jsonl; none for other names.
 std::optional<std::int64_t> number_in(std::string_view name) {
-  constexpr std::string_view suffix = ".h5";
+  const std::string_view suffix = name.ends_with(".jsonl") ? ".jsonl" : ".h5";
   const auto prefix = name.starts_with(samples_prefix) ? samples_prefix : evaluation_prefix;
   if (!name.starts_with(prefix) || !name.ends_with(suffix)) return {};
   name = name.substr(prefix.size(), name.size() - prefix.size() - suffix.size());

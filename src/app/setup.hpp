@@ -40,6 +40,12 @@ struct Resume {
   std::optional<training::OptimiserMemory> optimiser;  ///< on trainer ranks
 };
 
+/// Prompts to evaluate on; eval/<name> is the metric.
+struct HeldOut {
+  std::string name;
+  std::unique_ptr<sample::PromptSource> prompts;
+};
+
 /// What every rank of a command loads before roles begin: the same on all ranks.
 struct Setup {
   std::string command;
@@ -54,22 +60,21 @@ struct Setup {
   weights::CataloguePtr catalogue;
   std::unique_ptr<environment::EnvironmentRegistry> environments;
   std::unique_ptr<sample::PromptSource> prompts;
-  std::unique_ptr<sample::PromptSource> held_out;  ///< null: nothing to evaluate on
+  std::vector<HeldOut> held_out;  ///< none: nothing to evaluate on
   /// The first weights, on ranks that hold them: trainers, or the head if there are none.
   std::unique_ptr<model::ParameterStore> initial;
   std::optional<Resume> resume;
   std::string run_id;
-  std::vector<std::string> hosts;             ///< of all ranks, each once
+  std::vector<std::string> hosts;  ///< of all ranks, each once
+  /// When the command began, for this machine's ranks together, and how many they are. Known if a
+  /// share of it is asked for.
+  std::int64_t usable_memory_bytes = 0;
+  std::int64_t ranks_here = 1;
   std::vector<storage::DirectoryLock> locks;  ///< on rank 0: the directories that it writes to
 
   /// Where checkpoints go; empty: nowhere.
   [[nodiscard]] std::filesystem::path checkpoints() const;
   [[nodiscard]] std::int64_t first_step() const { return resume ? resume->step : 0; }
-
-  /// eval/<this> is the evaluation's metric.
-  [[nodiscard]] std::string evaluation_name() const {
-    return configuration.environment.environment;
-  }
 };
 
 enum class Needs {

@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 
 #include <nlohmann/json.hpp>
 
 #include "physarum/base/error.hpp"
-#include "physarum/base/host.hpp"
 #include "physarum/base/logging.hpp"
 
 #include "physarum/parallel/agree.hpp"
@@ -157,14 +155,6 @@ void load_first_weights(Setup& setup, const parallel::Communicator& world) {
   parallel::agree_or_throw(world, failure);
 }
 
-std::vector<std::string> all_hosts(const parallel::Communicator& world) {
-  const std::string mine = base::host_name();
-  std::set<std::string> hosts;
-  for (const auto& bytes : world.all_gather_bytes(std::as_bytes(std::span(mine))))
-    hosts.emplace(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  return {hosts.begin(), hosts.end()};
-}
-
 }  // namespace
 
 void start_run(Setup& setup, const parallel::Communicator& world) {
@@ -178,7 +168,6 @@ void start_run(Setup& setup, const parallel::Communicator& world) {
     if (world.rank() == 0) told = make_directory(setup);
   });
   world.broadcast_string(setup.run_id, 0);
-  setup.hosts = all_hosts(world);
   parallel::together(world, [&] {
     base::start_logging({.rank = world.rank(),
                          .role = setup.plan.role_name(world.rank()),

@@ -25,6 +25,10 @@ bool RetireDesk::advance() {
   if (to_file) {
     const parallel::Phase phase("write samples");
     groups_.write(orders_.front());
+    if (context_.reports.file_written) {
+      context_.reports.file_written(context_.settings.archive.directory /
+                                    orders_.front().file_name);
+    }
   }
   put_aside();
   return true;

@@ -103,22 +103,27 @@ double pass_at_k(std::int64_t n, std::int64_t right, std::int64_t k) {
   return 1 - none;
 }
 
-base::Scalars evaluation_metrics(const std::string& name, Samples samples) {
-  const std::string key = "eval/" + name;
-  base::Scalars metrics;
-  metrics[key] = mean_of(samples, [](const auto& s) { return s.reward; });
-  metrics[key + "-truncated_ratio"] = truncated_ratio(samples);
-  add_lengths(metrics, key + "/response_len", samples);
+base::Scalars pass_rates(const std::string& prefix, Samples samples) {
+  base::Scalars rates;
   double groups = 0;
   for_groups(samples, [&](Samples group) {
     groups += 1;
     const auto n = static_cast<std::int64_t>(group.size());
     const auto right = std::ranges::count_if(group, [](const auto& s) { return s.reward == 1; });
     for (std::int64_t k = 1; k <= n && n > 1; k *= 2)
-      metrics[key + "-pass@" + std::to_string(k)] += pass_at_k(n, right, k);
+      rates[prefix + std::to_string(k)] += pass_at_k(n, right, k);
   });
-  for (auto& [metric, value] : metrics)
-    if (metric.starts_with(key + "-pass@")) value /= groups;
+  for (auto& [name, rate] : rates) rate /= groups;
+  return rates;
+}
+
+base::Scalars evaluation_metrics(const std::string& name, Samples samples) {
+  const std::string key = "eval/" + name;
+  base::Scalars metrics;
+  metrics[key] = mean_of(samples, [](const auto& s) { return s.reward; });
+  metrics[key + "-truncated_ratio"] = truncated_ratio(samples);
+  add_lengths(metrics, key + "/response_len", samples);
+  metrics.merge(pass_rates(key + "-pass@", samples));
   return metrics;
 }
 

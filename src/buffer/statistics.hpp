@@ -21,13 +21,19 @@ namespace physarum::buffer {
                                               std::int64_t step);
 
 /// eval/<name> (mean reward), eval/<name>-truncated_ratio, eval/<name>/response_len/*, and with
-/// several samples per prompt eval/<name>-pass@k for k = 1, 2, 4, ...: a sample is right if its
-/// reward is 1.
+/// several samples per prompt the pass_rates() eval/<name>-pass@k.
 [[nodiscard]] base::Scalars evaluation_metrics(const std::string& name,
                                                std::span<const sample::SampleSummary> samples);
 
+/// <prefix><k> for k = 1, 2, 4, ... up to the samples of a prompt: pass_at_k() averaged over the
+/// prompts; a sample is right if its reward is 1. None if prompts have one sample each, of which
+/// the mean reward says all. `samples` is sorted by id.
+[[nodiscard]] base::Scalars pass_rates(const std::string& prefix,
+                                       std::span<const sample::SampleSummary> samples);
+
 /// The chance that at least one of k samples drawn from n, of which `right` are right, is right
-/// (unbiased, without replacement).
+/// (unbiased, without replacement): 1 - C(n - right, k) / C(n, k), Chen et al. 2021
+/// (arXiv:2107.03374), equation 1. 1 <= k <= n.
 [[nodiscard]] double pass_at_k(std::int64_t n, std::int64_t right, std::int64_t k);
 
 }  // namespace physarum::buffer

@@ -113,6 +113,7 @@ void TakeDesk::report(const std::vector<sample::SampleSummary>& samples) {
   if (!context_.reports.batch_taken) return;
   auto metrics = rollout_metrics(samples);
   metrics.merge(staleness_metrics(samples, step_));
+  if (!has_trainers()) metrics.merge(pass_rates("rollout/pass@", samples));
   const auto& counters = context_.counters;
   metrics["rollout/fully_async/queue_size"] = static_cast<double>(schedule_.training().stored());
   metrics["rollout/fully_async/stale_groups_filtered"] = static_cast<double>(counters.stale_groups);

@@ -31,7 +31,10 @@ void WorkDesk::arrive(const Arrival& arrival) {
   if (arrival.outcome == DeliveryOutcome::stored) {
     // Whoever was first: nobody else needs to answer this group any more.
     leases_.complete(arrival.group);
-    if (schedule_.store(arrival.group, arrival.samples)) return;
+    if (schedule_.store(arrival.group, arrival.samples)) {
+      if (context_.reports.group_answered) context_.reports.group_answered(arrival.samples);
+      return;
+    }
     ++context_.counters.malformed_messages;
     base::log_error("group " + std::to_string(arrival.group.value()) +
                     " was delivered but not asked for, or has a wrong size");

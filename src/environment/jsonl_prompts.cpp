@@ -21,8 +21,8 @@ using json = nlohmann::ordered_json;
 /// Turns one line into a prompt.
 class PromptReader {
  public:
-  PromptReader(const JsonlKeys& keys, std::string_view environment)
-      : keys_(keys), environment_(environment) {}
+  PromptReader(const JsonlKeys& keys, std::string_view environment, EmptyTexts empty_texts)
+      : keys_(keys), environment_(environment), empty_texts_(empty_texts) {}
 
   sample::Prompt read(const json& row, const std::string& where) const {
     if (!row.is_object()) {
@@ -64,7 +64,8 @@ class PromptReader {
       prompt.messages = input.dump();
       return;
     }
-    if (!input.is_string() || input.get_ref<const std::string&>().empty()) {
+    const bool keeps_empty = empty_texts_ == EmptyTexts::keep;
+    if (!input.is_string() || (input.get_ref<const std::string&>().empty() && !keeps_empty)) {
       throw base::UserError("the field '" + keys_.input + "' is no text or an empty one", where,
                             "write the prompt as a text or a list of messages");
     }
@@ -131,6 +132,7 @@ class PromptReader {
 
   const JsonlKeys& keys_;
   std::string environment_;
+  EmptyTexts empty_texts_;
 };
 
 bool is_blank(std::string_view line) {
@@ -144,7 +146,7 @@ std::vector<sample::Prompt> read_jsonl_prompts(std::istream& stream, std::string
                                                const JsonlLimits& limits) {
   keys.validate();
   LineReader lines(stream, where, limits.line_bytes, limits.total_bytes);
-  const PromptReader reader(keys, environment);
+  const PromptReader reader(keys, environment, limits.empty_texts);
   std::vector<sample::Prompt> prompts;
   while (const auto line = lines.next()) {
     if (is_blank(*line)) continue;

@@ -26,6 +26,7 @@ bool DecodeEngine::Impl::admit(AnswerGroup& group, Answer& answer) {
     group.started = true;
     if (!group.ever_started) group.age.restart();
     group.ever_started = true;
+    group.findable = limits_.prefix_reuse == PrefixReuse::on;
     group.reserved = prompt_blocks;
     group.blocks.reserve(static_cast<std::size_t>(prompt_blocks));
   }
@@ -56,7 +57,7 @@ void DecodeEngine::Impl::admit() {
 /// Before an answer reads its tokens. If there is no room, the youngest gives way, and it is this
 /// one if it is the youngest itself (false). Those who have rows in this step are older.
 bool DecodeEngine::Impl::make_room(AnswerGroup& group, Answer& answer) {
-  const auto more = own_blocks(group, answer) - answer.reserved;
+  const auto more = own_blocks(group, answer) - answer.reserved - std::ssize(answer.held);
   if (more <= 0) return true;
   while (pool_.unreserved() < more) {
     if (take_back_from_youngest(&group, &answer)) continue;
@@ -91,14 +92,18 @@ bool DecodeEngine::Impl::take_back_from_youngest(const AnswerGroup* group, const
 
 /// Its tokens stay; keys and values are computed again when there is room.
 void DecodeEngine::Impl::preempt(AnswerGroup& group, Answer& answer) {
-  leave(group, answer);
-  answer.state = Answer::State::waiting;
-  answer.joined = false;
-  answer.cached = 0;
+  send_back(group, answer);
   ++statistics_.preemptions;
   const bool somebody_runs = std::ranges::any_of(
       group.answers, [](const Answer& one) { return one.state == Answer::State::running; });
   if (!somebody_runs) stop(group);
+}
+
+void DecodeEngine::Impl::send_back(AnswerGroup& group, Answer& answer) {
+  leave(group, answer);
+  answer.state = Answer::State::waiting;
+  answer.joined = false;
+  answer.cached = 0;
 }
 
 void DecodeEngine::Impl::stop(AnswerGroup& group) {
@@ -109,44 +114,60 @@ void DecodeEngine::Impl::stop(AnswerGroup& group) {
 
 void DecodeEngine::Impl::join(AnswerGroup& group, Answer& answer) {
   const auto full = static_cast<std::size_t>(group.full_blocks());
-  if (answer.blocks.empty()) {
-    answer.blocks.assign(group.blocks.begin(),
-                         group.blocks.begin() + static_cast<std::ptrdiff_t>(full));
-  }
-  if (group.blocks.size() > full) {
-    if (answer.blocks.size() == full) answer.blocks.push_back(pool_.take());
-    std::copy_n(group.blocks[full], pool_.block_floats(), answer.blocks[full]);
-  }
+  answer.blocks.assign(group.blocks.begin(),
+                       group.blocks.begin() + static_cast<std::ptrdiff_t>(full));
   answer.cached = group.prompt_tokens();
   answer.joined = true;
+  answer.findable = group.findable;
+  find_answer(group, answer);
+  // Only where what follows the full blocks was not found.
+  if (answer.held.empty() && group.blocks.size() > full) {
+    answer.blocks.push_back(prefixes_.take());
+    std::copy_n(group.blocks[full], pool_.block_floats(), answer.blocks[full]);
+  }
 }
 
 void DecodeEngine::Impl::leave(AnswerGroup& group, Answer& answer) {
-  const auto full = static_cast<std::size_t>(group.full_blocks());
-  for (std::size_t i = full; i < answer.blocks.size(); ++i) pool_.give_back(answer.blocks[i]);
+  show_answer(group, answer);
+  const auto first_own = static_cast<std::size_t>(group.full_blocks()) + answer.held.size();
+  for (std::size_t i = first_own; i < answer.blocks.size(); ++i) pool_.give_back(answer.blocks[i]);
   answer.blocks.clear();
+  release_held(answer.held);
   pool_.release(answer.reserved);
   if (answer.state == Answer::State::running) --running_;
   answer.reserved = 0;
 }
 
 void DecodeEngine::Impl::drop_blocks(AnswerGroup& group) {
-  for (float* block : group.blocks) pool_.give_back(block);
+  for (std::size_t i = group.held.size(); i < group.blocks.size(); ++i)
+    pool_.give_back(group.blocks[i]);
   group.blocks.clear();
+  release_held(group.held);
   pool_.release(group.reserved);
   group.reserved = 0;
 }
 
+/// Everything is read again, so everybody lines up again: then those with the same beginnings share
+/// them again.
 void DecodeEngine::Impl::retract() {
   for (auto& group : groups_) {
-    group->cached = 0;
-    for (auto& answer : group->answers) answer.joined = false;
+    for (auto& answer : group->answers)
+      if (answer.state == Answer::State::running) send_back(*group, answer);
+    stop(*group);
   }
 }
 
-void DecodeEngine::Impl::retract_unread() {
+/// Who has read the prompt goes on with the keys and values of the old weights, which are for
+/// nobody else; the others begin again.
+void DecodeEngine::Impl::keep_in_place() {
   for (auto& group : groups_) {
-    if (!group->prompt_is_read()) group->cached = 0;
+    const bool keeps = group->prompt_is_read();
+    for (auto& answer : group->answers) {
+      if (!keeps && answer.state == Answer::State::running) send_back(*group, answer);
+      answer.findable = false;
+    }
+    if (!keeps) stop(*group);
+    group->findable = false;
   }
 }
 

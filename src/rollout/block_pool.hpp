@@ -16,6 +16,8 @@ class BlockPool {
 
   [[nodiscard]] std::int64_t capacity() const { return capacity_; }
   [[nodiscard]] std::int64_t unreserved() const { return capacity_ - reserved_; }
+  /// Every block has been taken.
+  [[nodiscard]] bool is_used_up() const { return free_.empty() && made_ == capacity_; }
   [[nodiscard]] std::int64_t block_floats() const { return block_floats_; }
 
   void reserve(std::int64_t blocks);

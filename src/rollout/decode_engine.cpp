@@ -7,6 +7,7 @@
 #include "physarum/base/contracts.hpp"
 #include "physarum/base/deadline.hpp"
 
+#include "cache_size.hpp"
 #include "decode_engine_impl.hpp"
 
 namespace physarum::rollout {
@@ -22,11 +23,9 @@ DecodeEngine::Impl::Impl(const model::ModelConfig& config, const EngineLimits& l
       pool_(decoder_.cache_shape().block_floats(), limits.kv_cache_bytes),
       sampler_(config.vocab_size) {
   base::expects(limits.sequences >= 1 && limits.prefill_tokens >= 1, "an engine without room");
-  // A prompt and its first answer may both hold a part of one block.
-  const auto needed = blocks_for(limits.context_tokens) + 1;
-  if (pool_.capacity() < needed) {
-    const auto bytes = needed * pool_.block_floats() * static_cast<std::int64_t>(sizeof(float));
-    throw base::UserError("keys and values of one sequence take " + std::to_string(bytes) +
+  const auto needed = cache_bytes_for(config, limits.context_tokens);
+  if (limits.kv_cache_bytes < needed) {
+    throw base::UserError("keys and values of one sequence take " + std::to_string(needed) +
                               " bytes, more than there are",
                           "--kv-cache-bytes", "give more, or a smaller --rollout-max-context-len");
   }
@@ -43,9 +42,10 @@ void DecodeEngine::Impl::set_weights(const weights::Image& image, PauseGeneratio
       retract();
       break;
     case PauseGenerationMode::in_place:
-      retract_unread();
+      keep_in_place();
       break;
   }
+  prefixes_.forget();
   ++statistics_.weight_swaps;
   statistics_.swap_s += watch.seconds();
 }

@@ -11,6 +11,7 @@
 #include "block_pool.hpp"
 #include "decoder.hpp"
 #include "engine_weights.hpp"
+#include "prefix_cache.hpp"
 #include "sampler.hpp"
 #include "sequence.hpp"
 
@@ -52,10 +53,18 @@ class DecodeEngine::Impl {
   void drop_blocks(AnswerGroup& group);
   [[nodiscard]] std::int64_t own_blocks(const AnswerGroup& group, const Answer& answer) const;
   void retract();
-  void retract_unread();
+  void keep_in_place();
   void abort_running();
+  void send_back(AnswerGroup& group, Answer& answer);
 
-  // step.cpp
+  // prefix_reuse.cpp
+  void find_prompt(AnswerGroup& group);
+  void show_prompt(AnswerGroup& group);
+  void find_answer(AnswerGroup& group, Answer& answer);
+  void show_answer(AnswerGroup& group, Answer& answer);
+  void release_held(std::vector<PrefixBlock*>& held);
+
+  // decode_step.cpp
   void plan_rows();
   void plan_prompt(AnswerGroup& group);
   void plan_answer(AnswerGroup& group, Answer& answer);
@@ -79,6 +88,7 @@ class DecodeEngine::Impl {
   EngineWeights weights_;
   Decoder decoder_;
   BlockPool pool_;
+  PrefixCache prefixes_{pool_};
   Sampler sampler_;
   std::vector<std::unique_ptr<AnswerGroup>> groups_;  ///< in the order in which they came
   std::int64_t unfinished_ = 0;

@@ -35,7 +35,7 @@ void DecodeEngine::Impl::plan_rows() {
   draws_.clear();
   prefill_left_ = limits_.prefill_tokens;
   for (auto& group : groups_) {
-    if (!group->started) break;  // none of the later ones has started either
+    if (!group->started) continue;
     if (!group->prompt_is_read()) {
       plan_prompt(*group);
       continue;
@@ -54,9 +54,11 @@ std::int64_t DecodeEngine::Impl::prefill_budget(std::int64_t wanted) {
 }
 
 void DecodeEngine::Impl::plan_prompt(AnswerGroup& group) {
+  find_prompt(group);
   const auto count = prefill_budget(group.prompt_tokens() - group.cached);
   add_rows(group, group.answers.front(), group.blocks, group.cached, count);
   group.cached += count;
+  show_prompt(group);
   if (!group.prompt_is_read()) return;
   const bool first_tokens =
       std::any_of(group.answers.begin(), group.answers.end(), [](const Answer& answer) {
@@ -84,7 +86,7 @@ void DecodeEngine::Impl::add_rows(AnswerGroup& group, const Answer& answer,
                                   std::vector<float*>& blocks, std::int64_t first,
                                   std::int64_t count) {
   while (static_cast<std::int64_t>(blocks.size()) < blocks_for(first + count)) {
-    blocks.push_back(pool_.take());
+    blocks.push_back(prefixes_.take());
   }
   for (std::int64_t position = first; position < first + count; ++position) {
     rows_.push_back({group.token(answer, position), position, blocks.data()});

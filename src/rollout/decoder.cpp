@@ -5,6 +5,7 @@
 
 #include "physarum/base/contracts.hpp"
 
+#include "cache_size.hpp"
 #include "team_product.hpp"
 
 namespace physarum::rollout {
@@ -25,10 +26,7 @@ void add_bias(const model::AlignedBuffer& bias, std::int64_t rows, float* to) {
 
 Decoder::Decoder(const model::ModelConfig& config, std::int64_t context_tokens, int threads)
     : config_(config),
-      shape_{.heads = config.num_attention_heads,
-             .key_value_heads = config.num_key_value_heads,
-             .head_dim = config.head_dim,
-             .layers = config.num_hidden_layers},
+      shape_(cache_shape_of(config)),
       rope_(config),
       epsilon_(static_cast<float>(config.rms_norm_eps)),
       team_(threads),

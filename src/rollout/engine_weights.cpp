@@ -11,6 +11,14 @@ namespace physarum::rollout {
 namespace {
 using model::Storage;
 
+/// Rows of a matrix that are in fp32 on their way, whole panels: about as many as the second cache
+/// holds. The largest matrix in fp32 would be the largest memory that an engine takes.
+std::int64_t piece_rows(std::int64_t columns) {
+  constexpr std::int64_t piece_floats = 64 * 1024;
+  constexpr auto panel = model::PackedMatrix::panel_width;
+  return std::max(piece_floats / columns / panel * panel, panel);
+}
+
 /// Values that came as bf16 are bf16.
 Storage storage_of(weights::TransferType type) {
   return type == weights::TransferType::bf16 ? Storage::bf16 : Storage::f32;
@@ -86,22 +94,24 @@ std::span<const std::byte> EngineWeights::bytes_of(const weights::Image& image, 
                                static_cast<std::size_t>(count * bytes));
 }
 
-const float* EngineWeights::read(const weights::Image& image, std::int64_t offset,
-                                 std::int64_t count) {
-  scratch_.reserve(count);
-  weights::from_transfer(bytes_of(image, offset, count), type_,
-                         scratch_.span().first(static_cast<std::size_t>(count)));
-  return scratch_.data();
-}
-
 void EngineWeights::copy(const weights::Image& image, std::int64_t offset, model::AlignedBuffer& to,
                          std::int64_t first, std::int64_t count) {
-  std::copy_n(read(image, offset, count), count, to.data() + first);
+  weights::from_transfer(
+      bytes_of(image, offset, count), type_,
+      to.span().subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)));
 }
 
 void EngineWeights::pack(const weights::Image& image, std::int64_t offset, model::PackedMatrix& to,
                          std::int64_t first, std::int64_t rows) {
-  to.pack(first, rows, read(image, offset, rows * to.in()), to.in());
+  const auto piece = piece_rows(to.in());
+  scratch_.reserve(std::min(rows, piece) * to.in());
+  for (std::int64_t row = 0; row < rows; row += piece) {
+    const auto some = std::min(piece, rows - row);
+    const auto count = some * to.in();
+    weights::from_transfer(bytes_of(image, offset + row * to.in(), count), type_,
+                           scratch_.span().first(static_cast<std::size_t>(count)));
+    to.pack(first + row, some, scratch_.data(), to.in());
+  }
 }
 
 void EngineWeights::load_layer(const weights::Image& image, const model::LayerOffsets& at,

@@ -44,7 +44,7 @@ struct LayerWeights {
 
 /// A model's weights as the engine multiplies by them. Matrices that came as bf16 are kept as bf16:
 /// half the memory to read for a token, the same results. Loading takes no memory after the first
-/// time.
+/// time, and beside the weights themselves hardly any.
 class EngineWeights {
  public:
   explicit EngineWeights(const model::ModelConfig& config);
@@ -66,8 +66,6 @@ class EngineWeights {
   void make(weights::TransferType type);
   [[nodiscard]] std::span<const std::byte> bytes_of(const weights::Image& image,
                                                     std::int64_t offset, std::int64_t count) const;
-  [[nodiscard]] const float* read(const weights::Image& image, std::int64_t offset,
-                                  std::int64_t count);
   void copy(const weights::Image& image, std::int64_t offset, model::AlignedBuffer& to,
             std::int64_t first, std::int64_t count);
   void pack(const weights::Image& image, std::int64_t offset, model::PackedMatrix& to,
@@ -85,7 +83,7 @@ class EngineWeights {
   std::vector<std::byte> embedding_;  ///< [vocabulary, hidden] of type_
   model::AlignedBuffer final_norm_;
   model::PackedMatrix head_;
-  model::AlignedBuffer scratch_;
+  model::AlignedBuffer scratch_;  ///< a piece of a matrix on its way
   base::WeightVersion version_;
 };
 

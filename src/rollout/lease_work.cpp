@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "physarum/base/contracts.hpp"
+#include "physarum/base/metrics.hpp"
 
 #include "sequence.hpp"
 
@@ -81,7 +82,7 @@ void LeaseWork::add(Generated answer, const text::Tokenizer& tokenizer,
                     const environment::EnvironmentRegistry& environments) {
   auto sample = sample_at(answer.id.value() - lease_.first_sample.value());
   sample.status = status_of(answer.ending);
-  sample.removed = sample.status == sample::SampleStatus::failed;
+  if (answer.ending == Ending::failed) fail(sample, "the logits are not finite");
   sample.response = tokenizer.decode(text_tokens(answer));
   sample.tokens.insert(sample.tokens.end(), answer.response.begin(), answer.response.end());
   sample.mask.assign(answer.response.size(), 1);
@@ -106,7 +107,7 @@ void LeaseWork::add_lesson(const environment::PromptEncoder& encoder,
   const bool fits = std::ssize(lesson.mask) <= room;
   if (!fits) lesson.mask.resize(static_cast<std::size_t>(room));
   if (std::find(lesson.mask.begin(), lesson.mask.end(), 1) == lesson.mask.end())
-    return give_up(sample::SampleStatus::failed);
+    return give_up(sample::SampleStatus::failed, "the context has no room for the answer");
   lesson.tokens.resize(static_cast<std::size_t>(lesson.prompt_tokens) + lesson.mask.size());
   const auto answer =
       std::span(lesson.tokens).subspan(static_cast<std::size_t>(lesson.prompt_tokens));
@@ -122,11 +123,19 @@ void LeaseWork::add_lesson(const environment::PromptEncoder& encoder,
   }
 }
 
-void LeaseWork::give_up(sample::SampleStatus status) {
+/// A failed sample's evidence is the engine's word.
+void LeaseWork::fail(sample::Sample& sample, std::string_view why) {
+  sample.status = sample::SampleStatus::failed;
+  sample.removed = true;
+  sample.evidence.verifier = "engine";
+  sample.evidence.verdict = "{\"failed\": " + base::json_string(why) + "}";
+}
+
+void LeaseWork::give_up(sample::SampleStatus status, std::string_view why) {
   for (std::int64_t i = 0; i < lease_.n_samples; ++i) {
     auto sample = sample_at(i);
     sample.status = status;
-    sample.removed = status == sample::SampleStatus::failed;
+    if (status == sample::SampleStatus::failed) fail(sample, why);
     store(std::move(sample));
   }
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "physarum/text/tokenizer.hpp"
@@ -44,8 +45,9 @@ class LeaseWork {
   /// The answers are what there is to learn; what does not fit the context is cut off.
   void add_lesson(const environment::PromptEncoder& encoder, const text::Tokenizer& tokenizer,
                   base::TokenId end);
-  /// No answer can be generated: all samples are of this status, with the prompt alone.
-  void give_up(sample::SampleStatus status);
+  /// No answer can be generated: all samples are of this status, with the prompt alone. `why`: of
+  /// failed ones, kept as their evidence.
+  void give_up(sample::SampleStatus status, std::string_view why = {});
 
   [[nodiscard]] bool complete() const { return missing_ == 0; }
   [[nodiscard]] sample::SampleGroup take_group();
@@ -55,6 +57,7 @@ class LeaseWork {
  private:
   [[nodiscard]] sample::Sample sample_at(std::int64_t index) const;
   void store(sample::Sample sample);
+  static void fail(sample::Sample& sample, std::string_view why);
 
   sample::Lease lease_;
   std::vector<base::TokenId> prompt_;

@@ -7,11 +7,14 @@
 
 #include "physarum/text/utf8.hpp"
 
+#include "cache_size.hpp"
+
 namespace physarum::rollout {
 
 namespace {
 constexpr std::int64_t many = std::numeric_limits<std::int32_t>::max();
 constexpr double least_temperature = 1e-6;
+constexpr const char* fraction_flag = "--sglang-mem-fraction-static";
 // With a wider range, fp32 logits could overflow.
 constexpr base::Range<double> repetition_range = {0.01, 100};
 // The range of vLLM and SGLang.
@@ -111,8 +114,14 @@ void RolloutOptions::validate() const {
           "give at least 1");
   require(prefill_tokens >= 1, "an engine that reads no prompts", "--sglang-chunked-prefill-size",
           "give at least 1");
-  require(kv_cache_bytes >= 1, "no memory for keys and values", "--kv-cache-bytes",
+  require(kv_cache_bytes.value_or(1) >= 1, "no memory for keys and values", "--kv-cache-bytes",
           "give some megabytes");
+  const auto share = mem_fraction_static.value_or(1);
+  require(share > 0 && share <= 1, "a share of the memory that is not in (0, 1]", fraction_flag,
+          "give for example 0.5");
+  require(!kv_cache_bytes || !mem_fraction_static,
+          "the memory of an engine is given in bytes and as a share", fraction_flag,
+          "leave out this one or --kv-cache-bytes");
 }
 
 void RolloutOptions::validate(const model::ModelConfig& model) const {
@@ -127,6 +136,7 @@ void RolloutOptions::validate(const model::ModelConfig& model) const {
   require(prompt_tokens(model) < context_tokens(model),
           "prompts may fill the whole context and leave no room for an answer",
           "--rollout-max-prompt-len", "give less than --rollout-max-context-len");
+  if (!mem_fraction_static) (void)cache_bytes(model, {});
   for (const auto id : stop_token_ids) {
     require(id >= 0 && id < model.vocab_size, "a stop token beyond the model's vocabulary",
             "--rollout-stop-token-ids", "give ids below the model's vocab_size");
@@ -135,6 +145,31 @@ void RolloutOptions::validate(const model::ModelConfig& model) const {
                    "--rollout-max-response-len");
   require_shortest(evaluation_sampling(model), model, "--eval-min-response-len",
                    "--eval-max-response-len");
+}
+
+std::int64_t RolloutOptions::least_cache_bytes(const model::ModelConfig& model) const {
+  return cache_bytes_for(model, context_tokens(model));
+}
+
+std::int64_t RolloutOptions::cache_bytes(const model::ModelConfig& model,
+                                         const EngineMemory& memory) const {
+  const auto least = least_cache_bytes(model);
+  const auto needs = "keys and values of one sequence take " + std::to_string(least) + " bytes";
+  if (!mem_fraction_static) {
+    const auto bytes = kv_cache_bytes.value_or(default_kv_cache_bytes);
+    if (bytes >= least) return bytes;
+    throw base::UserError(needs + ", more than the " + std::to_string(bytes) + " that there are",
+                          "--kv-cache-bytes", "give more, or a smaller --rollout-max-context-len");
+  }
+  const auto share =
+      static_cast<std::int64_t>(*mem_fraction_static * static_cast<double>(memory.usable_bytes));
+  if (share - memory.weight_bytes >= least) return share - memory.weight_bytes;
+  throw base::UserError(needs + " and weights " + std::to_string(memory.weight_bytes) +
+                            ", together more than this share of the rank's " +
+                            std::to_string(memory.usable_bytes) + " bytes",
+                        fraction_flag,
+                        "give a larger share or fewer ranks a machine, or a smaller "
+                        "--rollout-max-context-len");
 }
 
 std::int64_t RolloutOptions::context_tokens(const model::ModelConfig& model) const {
@@ -219,8 +254,15 @@ void declare_options(base::OptionTable& table, RolloutOptions& o) {
             {1, many});
   table.add("sglang-chunked-prefill-size", o.prefill_tokens,
             "most prompt tokens that an engine reads in one step", {1, many});
-  table.add("kv-cache-bytes", o.kv_cache_bytes, "memory for keys and values of one engine",
+  table.add("kv-cache-bytes", o.kv_cache_bytes,
+            "memory for keys and values of one engine; unset: 1 GiB",
             {1, std::numeric_limits<std::int64_t>::max()});
+  table.add("sglang-mem-fraction-static", o.mem_fraction_static,
+            "instead: weights, keys and values of one engine as a share of the memory that the "
+            "job may use on the machine, divided by its ranks there",
+            {0, 1});
+  table.add_switch("sglang-disable-radix-cache", o.disable_radix_cache,
+                   "read every prompt whole, also where an earlier sequence began with the same");
   table.add("rollout-threads", o.threads, "threads that compute on one engine", {1, 1024});
   table.add_choice("pause-generation-mode", o.pause_generation_mode,
                    "what becomes of running sequences when weights change",

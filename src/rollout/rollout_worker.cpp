@@ -15,6 +15,7 @@ namespace {
 RolloutOptions checked(const RolloutOptions& options, const model::ModelConfig& model) {
   options.validate();
   options.validate(model);
+  base::expects(!options.mem_fraction_static, "the cache's size is known when a worker begins");
   return options;
 }
 
@@ -22,8 +23,9 @@ EngineLimits limits_of(const RolloutOptions& options, const model::ModelConfig& 
   return {.context_tokens = options.context_tokens(model),
           .sequences = options.concurrency,
           .prefill_tokens = options.prefill_tokens,
-          .kv_cache_bytes = options.kv_cache_bytes,
-          .threads = static_cast<int>(options.threads)};
+          .kv_cache_bytes = options.cache_bytes(model, {}),
+          .threads = static_cast<int>(options.threads),
+          .prefix_reuse = options.disable_radix_cache ? PrefixReuse::off : PrefixReuse::on};
 }
 }  // namespace
 
@@ -98,16 +100,17 @@ void RolloutWorker::Impl::start(LeaseWork work) {
   } else if (!work.fits_vocabulary(partners_.model.vocab_size)) {
     fail_prompt(work, "it or its stop tokens have ids beyond the model's vocabulary");
   } else {
+    if (!since_first_request_) since_first_request_.emplace();
     engine_.add(work.request(0, lease.n_samples));
   }
   in_flight_.push_back(std::move(work));
 }
 
 void RolloutWorker::Impl::fail_prompt(LeaseWork& work, std::string_view why) {
-  base::log_warning("prompt " + std::to_string(work.lease().prompt.id.value()) + " of " +
-                    std::to_string(work.prompt_tokens()) +
-                    " tokens is not answered: " + std::string(why));
-  work.give_up(sample::SampleStatus::failed);
+  const auto what = "the prompt of " + std::to_string(work.prompt_tokens()) +
+                    " tokens is not answered: " + std::string(why);
+  base::log_warning("prompt " + std::to_string(work.lease().prompt.id.value()) + ": " + what);
+  work.give_up(sample::SampleStatus::failed, what);
 }
 
 bool RolloutWorker::Impl::step() {
@@ -146,6 +149,8 @@ LeaseWork& RolloutWorker::Impl::work_of(base::SampleId id) {
 
 void RolloutWorker::Impl::take_answer(Generated answer) {
   count_failures(answer);
+  ++answers_;
+  answering_s_ = since_first_request_->seconds();
   auto& work = work_of(answer.id);
   work.add(std::move(answer), tokenizer_, partners_.environments);
 }
@@ -208,7 +213,10 @@ base::Scalars RolloutWorker::Impl::statistics() const {
   const double age = std::max(age_.seconds(), 1e-9);
   const double generated = static_cast<double>(engine.generated_tokens);
   return {{"rollout/groups", static_cast<double>(groups_)},
+          {"rollout/prompt_tokens_reused", static_cast<double>(engine.reused_tokens)},
           {"rollout/generated_tokens", generated},
+          {"rollout/answers", static_cast<double>(answers_)},
+          {"rollout/answering_s", answering_s_},
           {"rollout/prompt_tokens_read", static_cast<double>(engine.prompt_tokens)},
           {"rollout/engine_steps", static_cast<double>(engine.steps)},
           {"rollout/tokens_per_s", generated / age},

@@ -61,6 +61,9 @@ class RolloutWorker::Impl {
   std::deque<LeaseWork> waiting_;               ///< in the order in which they should be worked on
   std::deque<LeaseWork> in_flight_;
   base::Stopwatch age_;
+  std::optional<base::Stopwatch> since_first_request_;
+  double answering_s_ = 0;  ///< from the first request to the last answer
+  std::int64_t answers_ = 0;
   std::int64_t groups_ = 0;
   std::int64_t failed_samples_ = 0;
   std::int64_t failures_in_a_row_ = 0;

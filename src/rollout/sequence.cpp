@@ -28,6 +28,14 @@ base::TokenId AnswerGroup::token(const Answer& answer, std::int64_t position) co
                            : answer.result.response[static_cast<std::size_t>(position - prompt)];
 }
 
+std::array<base::TokenId, model::cache_block_tokens> AnswerGroup::block_tokens(
+    const Answer& answer, std::size_t index) const {
+  std::array<base::TokenId, model::cache_block_tokens> tokens{};
+  auto position = static_cast<std::int64_t>(index) * model::cache_block_tokens;
+  for (auto& one : tokens) one = token(answer, position++);
+  return tokens;
+}
+
 namespace {
 std::optional<SeenTokens> seen_at_first(const GenerateRequest& request) {
   if (!has_penalties(request.sampling)) return std::nullopt;

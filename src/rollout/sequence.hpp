@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -10,6 +11,7 @@
 
 #include "physarum/rollout/decode_engine.hpp"
 
+#include "prefix_cache.hpp"
 #include "seen_tokens.hpp"
 #include "stop_strings.hpp"
 
@@ -27,7 +29,10 @@ struct Answer {
   std::int64_t most_tokens = 0;  ///< of the response
   /// Blocks of the prompt that are full belong to the prompt; the others are this answer's own.
   std::vector<float*> blocks;
-  std::int64_t reserved = 0;       ///< own blocks
+  /// Of its own blocks, the first ones, which it holds in the prefix cache.
+  std::vector<PrefixBlock*> held;
+  bool findable = false;           ///< its full blocks may go to the prefix cache
+  std::int64_t reserved = 0;       ///< own blocks that are not held
   std::int64_t cached = 0;         ///< positions whose keys and values are valid
   bool joined = false;             ///< has the prompt's keys and values
   std::optional<SeenTokens> seen;  ///< with penalties
@@ -43,7 +48,10 @@ struct AnswerGroup {
   bool ever_started = false;
   base::Stopwatch age;  ///< since then
   std::vector<float*> blocks;
-  std::int64_t reserved = 0;
+  std::vector<PrefixBlock*> held;  ///< the first of the blocks
+  /// Full blocks go to the prefix cache: those so far are there, and are of the present weights.
+  bool findable = false;
+  std::int64_t reserved = 0;  ///< blocks that are not held
   std::int64_t cached = 0;
   std::int64_t unfinished = 0;
 
@@ -54,6 +62,9 @@ struct AnswerGroup {
   /// Blocks that hold prompt tokens only.
   [[nodiscard]] std::int64_t full_blocks() const;
   [[nodiscard]] base::TokenId token(const Answer& answer, std::int64_t position) const;
+  /// Those of block `index` of the sequence.
+  [[nodiscard]] std::array<base::TokenId, model::cache_block_tokens> block_tokens(
+      const Answer& answer, std::size_t index) const;
   /// Tokens of prompt and response.
   [[nodiscard]] std::int64_t tokens(const Answer& answer) const {
     return prompt_tokens() + static_cast<std::int64_t>(answer.result.response.size());

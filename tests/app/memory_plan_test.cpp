@@ -4,14 +4,14 @@
 
 #include "physarum/parallel/communicator.hpp"
 
+#include "engine_memory.hpp"
+
 namespace physarum::app {
 namespace {
 
 std::vector<std::string> plan_for(int ranks, const std::vector<std::string>& more = {}) {
   std::vector<std::string> arguments{
-      "--hf-checkpoint",  std::string(PHYSARUM_INPUTS) + "/model-small",
-      "--num-rollout",    "1",
-      "--kv-cache-bytes", "1000000"};
+      "--hf-checkpoint", std::string(PHYSARUM_INPUTS) + "/model-small", "--num-rollout", "1"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   const parallel::Communicator alone;
   return memory_plan(load_setup("check", arguments, Needs::circle, alone, ranks)).lines();
@@ -29,7 +29,24 @@ TEST(MemoryPlan, follows_the_options_that_cost_memory) {
   EXPECT_NE(plan_for(4)[0], plan_for(4, {"--update-weight-delta-ring", "8"})[0]);
   EXPECT_NE(plan_for(4)[0], plan_for(4, {"--update-weight-transfer-type", "f32"})[0]);
   EXPECT_NE(plan_for(4)[1], plan_for(4, {"--async-save"})[1]);
-  EXPECT_NE(plan_for(4)[2], plan_for(4, {"--kv-cache-bytes", "2000000"})[2]);
+  EXPECT_NE(plan_for(4)[2], plan_for(4, {"--kv-cache-bytes", "200000000"})[2]);
+}
+
+TEST(MemoryPlan, a_share_of_the_memory_is_for_weights_and_cache_of_one_rank) {
+  const parallel::Communicator alone;
+  const auto cache_of = [&](int ranks) {
+    const auto setup = load_setup("check",
+                                  {"--hf-checkpoint", std::string(PHYSARUM_INPUTS) + "/model-small",
+                                   "--num-rollout", "1", "--sglang-mem-fraction-static", "0.25"},
+                                  Needs::circle, alone, ranks);
+    const auto options = engine_options(setup);
+    EXPECT_FALSE(options.mem_fraction_static);
+    EXPECT_NEAR(static_cast<double>(*options.kv_cache_bytes + engine_weight_bytes(setup)),
+                0.25 * static_cast<double>(setup.usable_memory_bytes) / ranks, 2);
+    EXPECT_NE(memory_plan(setup).lines()[2].find("together 0.25 of "), std::string::npos);
+    return *options.kv_cache_bytes;
+  };
+  EXPECT_GT(cache_of(4), cache_of(8));
 }
 
 }  // namespace

@@ -52,14 +52,15 @@ TEST_F(RunDirectoryTest, later_outputs_of_an_interrupted_run_are_set_aside) {
   std::filesystem::create_directories(samples);
   for (const char* name :
        {"samples_3.h5", "samples_4.h5", "samples_10.h5", "eval_0.h5", "eval_4.h5", "eval_5.h5",
-        "notes.txt", "samples_x.h5", "samples_4.h5.tmp"}) {
+        "notes.txt", "samples_x.h5", "samples_4.h5.tmp", "samples_3.jsonl", "samples_4.jsonl"}) {
     std::ofstream(samples / name) << name;
   }
   // Steps 0 to 3 are done; version 4 has been evaluated, or not.
   set_aside_later_outputs(base_ / "run", 4, {});
   EXPECT_TRUE(std::filesystem::exists(samples / "samples_3.h5"));
+  EXPECT_TRUE(std::filesystem::exists(samples / "samples_3.jsonl"));
   EXPECT_TRUE(std::filesystem::exists(samples / "eval_4.h5"));
-  for (const char* name : {"samples_4.h5", "samples_10.h5", "eval_5.h5"}) {
+  for (const char* name : {"samples_4.h5", "samples_4.jsonl", "samples_10.h5", "eval_5.h5"}) {
     EXPECT_FALSE(std::filesystem::exists(samples / name)) << name;
     EXPECT_TRUE(std::filesystem::exists(base_ / "run/superseded/run.1" / name)) << name;
   }

@@ -214,7 +214,11 @@ Circle::Circle(CircleOptions wanted)
             [this](base::WeightVersion v, const auto& m) { evaluation_metrics[v.value()] = m; },
             [this](std::int64_t step, const auto& m) { step_metrics[step] = m; },
             {},
-            [] { return std::string("a report's state"); }}));
+            [] { return std::string("a report's state"); },
+            [this](std::span<const sample::SampleSummary> samples) {
+              for (const auto& sample : samples) answered.push_back(sample.id);
+            },
+            [this](const std::filesystem::path& file) { files_written.push_back(file); }}));
   }
   ScriptedTrainers::Seats seats;
   for (int seat = 0; seat < options.trainers; ++seat)

@@ -155,6 +155,8 @@ class Circle {
 
   const CircleOptions options;
   std::map<std::int64_t, base::Scalars> taken_metrics, evaluation_metrics, step_metrics;
+  std::vector<sample::SampleId> answered;  ///< in the order in which the head told
+  std::vector<std::filesystem::path> files_written;
 
  private:
   [[nodiscard]] ServerSettings settings(int buffer);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include <gtest/gtest.h>
 
@@ -64,6 +65,22 @@ TEST(ServerArchive, holds_rollouts_without_a_trainer) {
   Circle circle(options);
   ASSERT_TRUE(circle.run()) << circle.head().describe();
   EXPECT_EQ(sample::read_samples(scratch.path() / "samples" / "samples_3.h5").samples.size(), 8u);
+  // Four steps and the evaluations of version 0; each answer is told once.
+  const std::set<sample::SampleId> told(circle.answered.begin(), circle.answered.end());
+  EXPECT_EQ(told.size(), circle.answered.size());
+  EXPECT_EQ(std::ranges::count_if(told, [](auto id) { return id.value() < 100; }), 32);
+  for (std::int64_t step = 0; step < 4; ++step) {
+    EXPECT_TRUE(circle.taken_metrics.at(step).contains("rollout/pass@2"));
+    const auto path = scratch.path() / "samples" / ("samples_" + std::to_string(step) + ".h5");
+    EXPECT_EQ(std::ranges::count(circle.files_written, path), 1);
+  }
+}
+
+TEST(ServerArchive, tells_of_pass_rates_of_rollouts_without_a_trainer_alone) {
+  const Scratch scratch;
+  Circle circle(archived(scratch));
+  ASSERT_TRUE(circle.run()) << circle.head().describe();
+  EXPECT_FALSE(circle.taken_metrics.at(0).contains("rollout/pass@2"));
 }
 
 TEST(ServerArchive, that_cannot_be_written_ends_the_run) {

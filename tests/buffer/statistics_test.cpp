@@ -59,6 +59,35 @@ TEST(Statistics, pass_at_k_is_the_share_of_draws_with_a_right_one) {
   EXPECT_DOUBLE_EQ(pass_at_k(4, 1, 4), 1);
 }
 
+/// Against the definition, by counting the draws.
+TEST(Statistics, pass_at_k_is_the_ratio_of_binomials) {
+  const auto draws = [](std::int64_t from, std::int64_t k) {
+    double count = 1;  // exact: integers below 2^53
+    for (std::int64_t i = 0; i < k; ++i)
+      count = count * static_cast<double>(from - i) / static_cast<double>(i + 1);
+    return from < k ? 0 : count;
+  };
+  for (std::int64_t n = 1; n <= 16; ++n) {
+    for (std::int64_t right = 0; right <= n; ++right) {
+      for (std::int64_t k = 1; k <= n; ++k)
+        EXPECT_NEAR(pass_at_k(n, right, k), 1 - draws(n - right, k) / draws(n, k), 1e-12)
+            << n << " " << right << " " << k;
+    }
+  }
+  // Where the binomials themselves would overflow.
+  EXPECT_NEAR(pass_at_k(4096, 2, 2048), 1 - 2048.0 * 2047 / (4096.0 * 4095), 1e-12);
+}
+
+TEST(Statistics, pass_rates_are_means_over_prompts_for_powers_of_two) {
+  // Six samples a prompt: one right, none right.
+  const auto rates = pass_rates("p@", batch({{1, 0, 0, 0, 0, 0}, {0, 0, 0, 0.5, 0, 0}}));
+  ASSERT_EQ(rates.size(), 3U);
+  EXPECT_DOUBLE_EQ(rates.at("p@1"), 1.0 / 12);
+  EXPECT_DOUBLE_EQ(rates.at("p@2"), 1.0 / 6);
+  EXPECT_DOUBLE_EQ(rates.at("p@4"), 1.0 / 3);
+  EXPECT_TRUE(pass_rates("p@", batch({{1}, {0}})).empty());
+}
+
 TEST(Statistics, nothing_is_divided_by_zero) {
   EXPECT_EQ(rollout_metrics({}).at("rollout/raw_reward"), 0);
   EXPECT_EQ(evaluation_metrics("x", {}).at("eval/x"), 0);

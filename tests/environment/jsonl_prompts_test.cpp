@@ -63,6 +63,19 @@ TEST(JsonlPrompts, needs_no_labels_if_none_are_named) {
   EXPECT_EQ(prompts.at(0).label, "");
 }
 
+TEST(JsonlPrompts, an_empty_text_is_refused_unless_it_is_to_be_kept) {
+  const std::string rows = R"({"q": "", "a": "1"})"
+                           "\n"
+                           R"({"q": "x", "a": "2"})";
+  EXPECT_NE(message(rows).find("p.jsonl:1"), std::string::npos);
+  const auto prompts = read(rows, {.empty_texts = EmptyTexts::keep});
+  ASSERT_EQ(prompts.size(), 2U);
+  EXPECT_EQ(prompts[0].text, "");
+  EXPECT_EQ(prompts[0].label, "1");
+  EXPECT_NE(message(R"({"q": 3, "a": ""})", {.empty_texts = EmptyTexts::keep}).find("is no text"),
+            std::string::npos);
+}
+
 TEST(JsonlPrompts, accepts_windows_lines_a_mark_blank_lines_and_no_last_line_end) {
   const std::string row = R"({"q": "x", "a": ""})";
   EXPECT_EQ(read("\xEF\xBB\xBF" + row + "\r\n\r\n  \n" + row).size(), 2U);

@@ -130,9 +130,11 @@ TEST(RolloutOptions, evaluation_flags_win_over_training_flags) {
 }
 
 TEST(RolloutOptions, engine_flags_are_read) {
-  const auto options = read({"--sglang-server-concurrency", "33", "--sglang-chunked-prefill-size",
-                             "44", "--kv-cache-bytes", "55", "--rollout-seed", "66",
-                             "--pause-generation-mode", "in_place"});
+  const auto options =
+      read({"--sglang-server-concurrency", "33", "--sglang-chunked-prefill-size", "44",
+            "--kv-cache-bytes", "55", "--rollout-seed", "66", "--pause-generation-mode", "in_place",
+            "--sglang-disable-radix-cache"});
+  EXPECT_TRUE(options.disable_radix_cache);
   EXPECT_EQ(options.concurrency, 33);
   EXPECT_EQ(options.prefill_tokens, 44);
   EXPECT_EQ(options.kv_cache_bytes, 55);
@@ -169,6 +171,8 @@ TEST(RolloutOptions, nonsense_is_a_user_error_that_names_the_flag) {
         "[1,2,3,4,5,6,7,8]",
         "['1','2','3','4','5','6','7','8','9','10','11','12','13','14','15','16','17']"}},
       {"--rollout-min-response-len", {"-1", "1.5", "nan"}},
+      {"--kv-cache-bytes", {"0", "-1", "1.5"}},
+      {"--sglang-mem-fraction-static", {"0", "-0.1", "1.1", "nan"}},
       {"--eval-min-response-len", {"-1", "1.5", "nan"}},
   };
   for (const auto& [flag, values] : wrong) {
@@ -205,6 +209,38 @@ TEST(RolloutOptions, what_does_not_fit_the_model_is_a_user_error) {
   EXPECT_THROW(
       read({"--eval-min-response-len", "9", "--eval-max-response-len", "8"}).validate(config),
       base::UserError);
+}
+
+TEST(RolloutOptions, a_cache_that_holds_no_sequence_is_refused_with_what_is_needed) {
+  const auto config = small_config();
+  // Nine blocks of 16 tokens, 2 layers, 2 heads, keys and values of 8 floats.
+  const std::int64_t least = 9 * 16 * 2 * 2 * (8 + 8) * 4;
+  const auto options = read({"--kv-cache-bytes", std::to_string(least - 1)});
+  try {
+    options.validate(config);
+    ADD_FAILURE() << "it was not refused";
+  } catch (const base::UserError& error) {
+    EXPECT_NE(std::string(error.what()).find("take " + std::to_string(least) + " bytes"),
+              std::string::npos)
+        << error.what();
+  }
+  EXPECT_NO_THROW(read({"--kv-cache-bytes", std::to_string(least)}).validate(config));
+  EXPECT_EQ(read({}).least_cache_bytes(config), least);
+}
+
+TEST(RolloutOptions, a_share_of_the_memory_is_for_weights_keys_and_values) {
+  const auto config = small_config();
+  const auto options = read({"--sglang-mem-fraction-static", "0.5"});
+  EXPECT_NO_THROW(options.validate(config));
+  EXPECT_EQ(options.cache_bytes(config, {.usable_bytes = 2'000'000, .weight_bytes = 300'000}),
+            700'000);
+  EXPECT_EQ(read({}).cache_bytes(config, {.usable_bytes = 2'000'000, .weight_bytes = 300'000}),
+            default_kv_cache_bytes);
+  const auto needed = options.least_cache_bytes(config);
+  EXPECT_EQ(options.cache_bytes(config, {2 * (needed + 5), 5}), needed);
+  EXPECT_THROW((void)options.cache_bytes(config, {2 * (needed + 5), 6}), base::UserError);
+  EXPECT_THROW(read({"--sglang-mem-fraction-static", "0.5", "--kv-cache-bytes", "1000000"}),
+               base::UserError);
 }
 
 TEST(RolloutOptions, an_answer_that_can_only_be_stopped_has_no_shortest_length) {

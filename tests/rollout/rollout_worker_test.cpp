@@ -396,9 +396,17 @@ TEST_F(Worker, a_prompt_that_does_not_fit_fails_and_is_counted) {
     EXPECT_EQ(sample_of(group).status, sample::SampleStatus::failed);
     EXPECT_TRUE(sample_of(group).removed);
     EXPECT_EQ(sample_of(group).response_tokens(), 0);
+    EXPECT_EQ(sample_of(group).evidence.verifier, "engine");
   }
+  EXPECT_EQ(sample_of(0).evidence.verdict,
+            R"({"failed": "the prompt of 31 tokens is not answered: it is longer than )"
+            R"(--rollout-max-prompt-len or the context allows"})");
+  EXPECT_NE(sample_of(1).evidence.verdict.find("it has no tokens"), std::string::npos);
   EXPECT_NE(sample_of(2).status, sample::SampleStatus::failed);
   EXPECT_EQ(worker().statistics().at("rollout/failed_samples"), 4);
+  // The two that were asked.
+  EXPECT_EQ(worker().statistics().at("rollout/answers"), 2);
+  EXPECT_GT(worker().statistics().at("rollout/answering_s"), 0);
 }
 
 TEST_F(Worker, a_stop_string_and_its_last_token_stay_in_the_sample) {
@@ -430,6 +438,7 @@ TEST_F(Worker, stop_tokens_beyond_the_vocabulary_fail_the_prompt) {
   head_.lend(lease);
   run_to(1);
   EXPECT_EQ(sample_of(0).status, sample::SampleStatus::failed);
+  EXPECT_NE(sample_of(0).evidence.verdict.find("beyond the model's vocabulary"), std::string::npos);
 }
 
 TEST_F(Worker, gives_up_when_samples_fail_in_a_row) {
@@ -443,6 +452,7 @@ TEST_F(Worker, gives_up_when_samples_fail_in_a_row) {
   finish();
   EXPECT_EQ(sample_of(14).status, sample::SampleStatus::failed);
   EXPECT_TRUE(sample_of(14).removed);
+  EXPECT_EQ(sample_of(14).evidence.verdict, R"({"failed": "the logits are not finite"})");
   // A good one between them, and the row begins anew.
   publish(1);
   lend(4, 1);

@@ -17,8 +17,10 @@ struct ConvertOptions {
   std::int64_t max_shard_bytes = 5'000'000'000;
 };
 
-/// --input-key, --label-key, --metadata-key, --prompt-env, --dtype, --max-shard-bytes; topic
-/// "convert".
+/// --input-key, --label-key, --metadata-key, --tool-key, which other commands have too, and the own
+/// options.
 void declare_options(base::OptionTable& table, ConvertOptions& options);
+/// --prompt-env, --dtype, --max-shard-bytes; topic "convert".
+void declare_own_options(base::OptionTable& table, ConvertOptions& options);
 
 }  // namespace physarum::app

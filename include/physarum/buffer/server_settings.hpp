@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 
 #include "physarum/storage/file_system.hpp"
 
+#include "physarum/sample/batch.hpp"
 #include "physarum/sample/lease.hpp"
 #include "physarum/sample/prompt.hpp"
 #include "physarum/sample/sample_file.hpp"
@@ -84,7 +86,8 @@ struct ServerSettings {
 
 /// What the head tells the program, on its own rank, from inside advance(). All optional.
 struct ServerReports {
-  /// A batch was handed out: rollout/* and perf/* metrics under slime's names.
+  /// A batch was handed out: rollout/* and perf/* metrics under slime's names; without trainers
+  /// rollout/pass@k, too.
   std::function<void(std::int64_t step, const base::Scalars&)> batch_taken;
   /// An evaluation ended: eval/<name>, .... `version`: of the weights that answered; evaluations
   /// after rollout step s have version s + 1.
@@ -95,6 +98,10 @@ struct ServerReports {
   std::function<void(bool warning, const std::string& text)> notice;
   /// What must be kept in a checkpoint of whoever gets these reports.
   std::function<std::string()> save_state;
+  /// All answers to a prompt have come, for training or evaluation.
+  std::function<void(std::span<const sample::SampleSummary>)> group_answered;
+  /// A file of samples or of an evaluation is complete.
+  std::function<void(const std::filesystem::path& file)> file_written;
 };
 
 /// How often what should be rare has happened; the head's and, for stores, this rank's.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <iosfwd>
 #include <string>
@@ -20,11 +21,15 @@ struct JsonlKeys {
   void validate() const;  ///< throws UserError
 };
 
+/// Whether the text of a prompt may be empty.
+enum class EmptyTexts : std::uint8_t { refuse, keep };
+
 /// What a file of prompts may hold at most; all inclusive, each checked before memory is taken.
 struct JsonlLimits {
   std::size_t line_bytes = std::size_t{4} << 20;
   std::size_t total_bytes = std::size_t{4} << 30;
   std::size_t json_depth = 64;
+  EmptyTexts empty_texts = EmptyTexts::refuse;
 };
 
 /// Reads one JSON object a line: the input is a text, or a conversation as a list of messages, each

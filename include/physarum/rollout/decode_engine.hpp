@@ -22,6 +22,9 @@
 
 namespace physarum::rollout {
 
+/// Whether sequences share the keys and values of the tokens that they begin with.
+enum class PrefixReuse { off, on };
+
 /// What an engine may hold at a time.
 struct EngineLimits {
   std::int64_t context_tokens = 2048;     ///< prompt and answer of one sequence
@@ -29,6 +32,7 @@ struct EngineLimits {
   std::int64_t prefill_tokens = 1024;     ///< prompt tokens read in one step
   std::int64_t kv_cache_bytes = 1 << 30;  ///< keys and values; taken when first needed
   int threads = 1;                        ///< that compute; results are the same for any number
+  PrefixReuse prefix_reuse = PrefixReuse::on;  ///< results are the same with and without
 };
 
 /// Answers to one prompt.
@@ -64,6 +68,7 @@ struct Generated {
 struct EngineStatistics {
   std::int64_t steps = 0;
   std::int64_t prompt_tokens = 0;     ///< read, repetitions included
+  std::int64_t reused_tokens = 0;     ///< not read: a sequence before had begun with the same
   std::int64_t generated_tokens = 0;  ///< drawn, tokens of aborted answers included
   std::int64_t weight_swaps = 0;
   std::int64_t most_running = 0;     ///< sequences at a time
@@ -82,6 +87,10 @@ struct EngineStatistics {
 /// The tokens and log-probabilities of an answer depend on weights, prompt, sampling options, seed
 /// and sample id alone: they have the same bits whatever else is in the batch, in whatever order
 /// requests come, and whether keys and values were computed in decoding or by reading again.
+///
+/// Blocks of sequences that have ended stay until their memory is needed: a later prompt that
+/// begins with the same tokens (the next turn of a conversation, an answer that is resumed) is read
+/// from where it differs. New weights end that.
 ///
 /// A sequence takes cache blocks as it grows. When there are none left, the youngest gives its own
 /// back and waits; its tokens stay and are read again later. The oldest is never stopped.

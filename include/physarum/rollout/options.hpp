@@ -20,6 +20,15 @@ enum class PauseGenerationMode {
   in_place,  ///< they keep tokens, keys and values
 };
 
+/// Keys and values of one engine, if nothing is said.
+inline constexpr std::int64_t default_kv_cache_bytes = std::int64_t{1} << 30;
+
+/// What a rank has, from which a share goes to its engine.
+struct EngineMemory {
+  std::int64_t usable_bytes = 0;  ///< what this rank may use
+  std::int64_t weight_bytes = 0;  ///< what the engine's weights take of it, in all forms
+};
+
 /// How answers are drawn, for training and for evaluation, and what an engine may hold.
 struct RolloutOptions {
   double temperature = 1.0;  ///< > 0: the trainer divides its logits by the same
@@ -45,11 +54,14 @@ struct RolloutOptions {
   std::optional<std::int64_t> eval_max_response_len;
   std::optional<std::int64_t> eval_min_response_len;
 
-  std::optional<std::int64_t> seed;       ///< of sampling; unset: the run's
-  std::int64_t concurrency = 512;         ///< sequences in flight on one engine
-  std::int64_t prefill_tokens = 1024;     ///< prompt tokens read in one step
-  std::int64_t kv_cache_bytes = 1 << 30;  ///< keys and values of one engine
-  std::int64_t threads = 1;               ///< that compute on one engine
+  std::optional<std::int64_t> seed;            ///< of sampling; unset: the run's
+  std::int64_t concurrency = 512;              ///< sequences in flight on one engine
+  std::int64_t prefill_tokens = 1024;          ///< prompt tokens read in one step
+  std::optional<std::int64_t> kv_cache_bytes;  ///< keys and values of one engine
+  /// Instead: weights, keys and values of one engine, as a share of what its rank may use.
+  std::optional<double> mem_fraction_static;
+  bool disable_radix_cache = false;  ///< sequences do not share what they begin with
+  std::int64_t threads = 1;          ///< that compute on one engine
   PauseGenerationMode pause_generation_mode = PauseGenerationMode::retract;
 
   /// Throws UserError.
@@ -57,6 +69,12 @@ struct RolloutOptions {
   /// What does not fit the model: throws UserError.
   void validate(const model::ModelConfig& model) const;
 
+  /// What one sequence of context_tokens() needs for its keys and values.
+  [[nodiscard]] std::int64_t least_cache_bytes(const model::ModelConfig& model) const;
+  /// Bytes for keys and values: those given, or what the share leaves beside the weights. Throws
+  /// UserError if that holds no sequence, and says how much is needed.
+  [[nodiscard]] std::int64_t cache_bytes(const model::ModelConfig& model,
+                                         const EngineMemory& memory) const;
   [[nodiscard]] std::int64_t context_tokens(const model::ModelConfig& model) const;
   /// Longest prompt that may be asked.
   [[nodiscard]] std::int64_t prompt_tokens(const model::ModelConfig& model) const;
@@ -72,7 +90,7 @@ struct RolloutOptions {
 /// --rollout-min-response-len, --rollout-stop-token-ids, --rollout-stop, --eval-temperature,
 /// --eval-top-p, --eval-top-k, --eval-min-p, --eval-max-response-len, --eval-min-response-len,
 /// --rollout-seed, --sglang-server-concurrency, --sglang-chunked-prefill-size, --kv-cache-bytes,
-/// --rollout-threads,
+/// --sglang-mem-fraction-static, --sglang-disable-radix-cache, --rollout-threads,
 /// --pause-generation-mode.
 void declare_options(base::OptionTable& table, RolloutOptions& options);
 

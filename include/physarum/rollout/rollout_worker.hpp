@@ -41,7 +41,8 @@ inline constexpr std::int64_t most_failures_in_a_row = 64;
 /// and swaps. One thread, the one that owns MPI.
 class RolloutWorker {
  public:
-  /// Throws UserError if options and model do not fit.
+  /// Throws UserError if options and model do not fit. A share of the memory is bytes by now
+  /// (RolloutOptions::cache_bytes).
   RolloutWorker(const RolloutPartners& partners, const RolloutOptions& options);
   ~RolloutWorker();
   RolloutWorker(const RolloutWorker&) = delete;
@@ -55,7 +56,8 @@ class RolloutWorker {
   /// The run is over (the work client said so); what was in flight is dropped.
   [[nodiscard]] bool finished() const;
 
-  /// Figures since the start: rollout/tokens_per_s, rollout/busy_share, rollout/pull_s and others.
+  /// Figures since the start: rollout/tokens_per_s, rollout/busy_share, rollout/pull_s and others;
+  /// rollout/answering_s is the time from the first request to the last of rollout/answers.
   [[nodiscard]] base::Scalars statistics() const;
 
  private:

@@ -1,0 +1,98 @@
+// What sequences share with those before them and beside them. A step's rows are planned sequence
+// by sequence, and each layer stores the keys and values of all of them before any is looked at: so
+// blocks can be found as soon as their rows are planned, by sequences that come later in the same
+// step.
+
+#include <cstddef>
+
+#include "decode_engine_impl.hpp"
+
+namespace physarum::rollout {
+
+namespace {
+
+constexpr auto block_tokens = model::cache_block_tokens;
+
+PrefixBlock* last_of(const std::vector<PrefixBlock*>& held) {
+  return held.empty() ? nullptr : held.back();
+}
+
+/// Tokens up to the end of block `index`.
+std::int64_t end_of(std::size_t index) {
+  return (static_cast<std::int64_t>(index) + 1) * block_tokens;
+}
+
+}  // namespace
+
+/// Takes over the blocks that begin where the prompt has been read to. At least one token stays to
+/// be read: the next one comes from its logits.
+void DecodeEngine::Impl::find_prompt(AnswerGroup& group) {
+  while (group.findable && group.cached == std::ssize(group.held) * block_tokens &&
+         end_of(group.held.size()) < group.prompt_tokens()) {
+    auto* block = prefixes_.find(last_of(group.held),
+                                 group.block_tokens(group.answers.front(), group.held.size()));
+    if (block == nullptr) return;
+    pool_.release(1);
+    --group.reserved;
+    prefixes_.hold(*block);
+    group.held.push_back(block);
+    group.blocks.push_back(block->at);
+    group.cached += block_tokens;
+    statistics_.reused_tokens += block_tokens;
+  }
+}
+
+/// Full blocks of the prompt are there for others. Where another one has been first, in the middle
+/// of this one's block, this one goes on alone.
+void DecodeEngine::Impl::show_prompt(AnswerGroup& group) {
+  while (group.findable && end_of(group.held.size()) <= group.cached) {
+    const auto index = group.held.size();
+    auto* block = prefixes_.add(
+        last_of(group.held), group.block_tokens(group.answers.front(), index), group.blocks[index]);
+    group.findable = block != nullptr;
+    if (block == nullptr) return;
+    --group.reserved;
+    group.held.push_back(block);
+  }
+}
+
+/// An answer that joins its prompt with tokens of its own, because it had to wait or was resumed.
+void DecodeEngine::Impl::find_answer(AnswerGroup& group, Answer& answer) {
+  const auto full = group.held.size();
+  const auto* last = last_of(group.held);
+  while (answer.findable && end_of(full + answer.held.size()) < group.tokens(answer)) {
+    auto* block = prefixes_.find(last, group.block_tokens(answer, full + answer.held.size()));
+    if (block == nullptr) break;
+    pool_.release(1);
+    --answer.reserved;
+    prefixes_.hold(*block);
+    answer.held.push_back(block);
+    answer.blocks.push_back(block->at);
+    answer.cached = end_of(full + answer.held.size() - 1);
+    last = block;
+  }
+  statistics_.reused_tokens += answer.cached - group.prompt_tokens();
+}
+
+/// An answer gives back its blocks; the full ones can still be found. Of two answers with the same
+/// tokens the first one's stay.
+void DecodeEngine::Impl::show_answer(AnswerGroup& group, Answer& answer) {
+  if (!answer.joined || !answer.findable) return;
+  const auto full = group.held.size();
+  const auto* last = answer.held.empty() ? last_of(group.held) : answer.held.back();
+  while (end_of(full + answer.held.size()) <= answer.cached) {
+    const auto index = full + answer.held.size();
+    auto* block = prefixes_.add(last, group.block_tokens(answer, index), answer.blocks[index]);
+    if (block == nullptr) return;
+    --answer.reserved;
+    answer.held.push_back(block);
+    last = block;
+  }
+}
+
+void DecodeEngine::Impl::release_held(std::vector<PrefixBlock*>& held) {
+  for (auto block = held.rbegin(); block != held.rend(); ++block) prefixes_.release(**block);
+  held.clear();
+}
+
+}  // namespace physarum::rollout
