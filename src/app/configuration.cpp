@@ -32,6 +32,12 @@ void Configuration::validate() const {
     throw base::UserError("samples cannot be left as JSON lines if none are saved",
                           "--samples-jsonl", "take back --no-save-samples");
   }
+  if (buffer.over_samples() && training.loss.type == training::LossType::sft_loss) {
+    throw base::UserError(
+        "nothing is generated to learn from labels, so nothing is over-sampled",
+        "--over-sampling-batch-size, --partial-rollout, --dynamic-sampling-filter",
+        "leave them out, or use --loss-type policy_loss");
+  }
 }
 
 Configuration read_configuration(const std::vector<std::string>& arguments) {

@@ -30,6 +30,11 @@ void fill_counters(Summary& summary, const buffer::ServerCounters& counters) {
   summary.set("aborted_groups", counters.aborted_groups);
   summary.set("stale_groups", counters.stale_groups);
   summary.set("malformed_messages", counters.malformed_messages);
+  summary.set("recalled_groups", counters.recalled_groups);
+  summary.set("resumed_groups", counters.resumed_groups);
+  summary.set("discarded_groups", counters.discarded_groups);
+  summary.set("filtered_groups", counters.filtered_groups);
+  summary.set("reused_tokens", counters.reused_tokens);
 }
 
 void finish_run(const Setup& setup, const Summary& summary, base::ExitCode exit) {

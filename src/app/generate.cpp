@@ -29,6 +29,11 @@ std::int64_t plan_generation(Setup& setup) {
   if (options.num_rollout || options.num_epoch) {
     return options.rollout_steps(setup.prompts->size());
   }
+  if (options.over_samples()) {
+    throw base::UserError("each prompt is answered once, so nothing is over-sampled or filtered",
+                          "--over-sampling-batch-size, --dynamic-sampling-filter",
+                          "give --num-rollout, or leave them out");
+  }
   if (setup.prompts->size() > most_prompts_in_one_batch) {
     throw base::UserError("there are too many prompts for one batch", "--num-rollout",
                           "say how many batches of --rollout-batch-size prompts you want");

@@ -42,6 +42,14 @@ void add_buffer(const storage::CheckpointReader& checkpoint, std::vector<std::st
                   std::to_string(counts[static_cast<std::size_t>(State::lent)]) + " lent, " +
                   std::to_string(counts[static_cast<std::size_t>(State::waiting)]) +
                   " waiting; the next new group is " + std::to_string(state.fresh_group));
+  if (!state.unfinished.empty()) {
+    std::int64_t tokens = 0;
+    for (const auto& group : state.unfinished) {
+      for (const auto& one : group.samples) tokens += one.response_tokens();
+    }
+    lines.push_back("unfinished: " + std::to_string(state.unfinished.size()) + " groups, " +
+                    std::to_string(tokens) + " tokens");
+  }
   if (!state.evaluations.empty())
     lines.push_back("evaluations not finished: " + std::to_string(state.evaluations.size()));
 }

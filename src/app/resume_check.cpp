@@ -127,9 +127,11 @@ void require_fitting_groups(const Setup& setup, const buffer::BufferState& state
   const auto& options = setup.configuration.buffer;
   const auto capacity = options.capacity_groups() + options.rollout_batch_size;
   const bool fits = static_cast<std::int64_t>(state.groups.size()) <= capacity;
-  const bool sized = std::ranges::all_of(state.groups, [&](const auto& group) {
+  const auto is_sized = [&](const sample::SampleGroup& group) {
     return static_cast<std::int64_t>(group.samples.size()) == options.n_samples_per_prompt;
-  });
+  };
+  const bool sized = std::ranges::all_of(state.groups, is_sized) &&
+                     std::ranges::all_of(state.unfinished, is_sized);
   if (fits && sized && state.step >= 0) return;
   throw UserError(sized ? "it holds " + std::to_string(state.groups.size()) +
                               " finished groups, more than the " + std::to_string(capacity) +

@@ -1,9 +1,47 @@
 #include "batch_selection.hpp"
 
+#include <algorithm>
+#include <compare>
+
 namespace physarum::buffer {
+
+namespace {
+
+/// The first that arrived, but before them those that no later step can take.
+BatchSelection select_accepted(const GroupLedger& ledger, const VersionPolicy& policy,
+                               std::int64_t step) {
+  struct Candidate {
+    bool waits;
+    std::int64_t arrival;
+    GroupId id;
+    auto operator<=>(const Candidate&) const = default;
+  };
+  std::vector<Candidate> candidates;
+  BatchSelection selection;
+  bool complete = true;
+  for (const auto& [id, group] : ledger.groups()) {
+    const bool due = policy.is_due(step, group.oldest, group.resumes);
+    if (group.samples.empty()) {
+      complete = complete && !due;
+    } else if (policy.too_old(step, group.oldest)) {
+      selection.stale.push_back(id);
+    } else {
+      candidates.push_back({!due, group.arrival, id});
+    }
+  }
+  const auto wanted = static_cast<std::size_t>(ledger.groups_per_step());
+  if (!complete || candidates.size() < wanted) return selection;
+  std::ranges::sort(candidates);
+  for (std::size_t i = 0; i < wanted; ++i) selection.groups.push_back(candidates[i].id);
+  std::ranges::sort(selection.groups);
+  return selection;
+}
+
+}  // namespace
 
 BatchSelection select_batch(const GroupLedger& ledger, const VersionPolicy& policy,
                             std::int64_t step) {
+  if (policy.form == BatchForm::first_accepted) return select_accepted(ledger, policy, step);
   const std::int64_t wanted = ledger.groups_per_step();
   BatchSelection selection;
   for (const auto& [id, group] : ledger.groups()) {

@@ -16,6 +16,7 @@ struct BatchSelection {
   std::vector<GroupId> stale;   ///< stored, but too old for this step: to be generated again
 };
 
+/// If steps over-sample, a batch also waits for unfinished groups that are due.
 /// Pure: looks at what is stored, changes nothing.
 [[nodiscard]] BatchSelection select_batch(const GroupLedger& ledger, const VersionPolicy& policy,
                                           std::int64_t step);

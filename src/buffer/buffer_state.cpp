@@ -14,7 +14,7 @@ using base::ByteWriter;
 
 namespace {
 
-constexpr std::size_t least_open_bytes = 17;
+constexpr std::size_t least_open_bytes = 25;
 
 void put_open(ByteWriter& out, const std::vector<OpenGroup>& open) {
   out.put<std::uint64_t>(open.size());
@@ -22,6 +22,7 @@ void put_open(ByteWriter& out, const std::vector<OpenGroup>& open) {
     out.put(one.group);
     out.put(one.state);
     out.put_vector(one.history);
+    out.put(one.resumes);
   }
 }
 
@@ -31,8 +32,21 @@ std::vector<OpenGroup> get_open(ByteReader& in) {
     one.group = in.get<base::GroupId>();
     one.state = base::read_enum(in, OpenGroup::State::stored);
     one.history = in.get_vector<base::LeaseId>();
+    one.resumes = in.get<std::int64_t>();
   }
   return open;
+}
+
+void put_groups(ByteWriter& out, const std::vector<sample::SampleGroup>& groups) {
+  out.put<std::uint64_t>(groups.size());
+  for (const auto& group : groups) sample::write(out, group);
+}
+
+std::vector<sample::SampleGroup> get_groups(ByteReader& in) {
+  std::vector<sample::SampleGroup> groups;
+  const auto count = base::read_count(in, 1);
+  for (std::size_t i = 0; i < count; ++i) groups.push_back(sample::read_sample_group(in));
+  return groups;
 }
 
 }  // namespace
@@ -45,8 +59,8 @@ base::Bytes BufferState::encode() const {
   out.put_vector(evaluations);
   out.put(counters);
   out.put_string(report);
-  out.put<std::uint64_t>(groups.size());
-  for (const auto& group : groups) sample::write(out, group);
+  put_groups(out, groups);
+  put_groups(out, unfinished);
   return out.take();
 }
 
@@ -60,8 +74,8 @@ BufferState BufferState::decode(std::span<const std::byte> bytes) {
   state.evaluations = in.get_vector<base::WeightVersion>();
   state.counters = in.get<ServerCounters>();
   state.report = in.get_string();
-  const auto count = base::read_count(in, 1);
-  for (std::size_t i = 0; i < count; ++i) state.groups.push_back(sample::read_sample_group(in));
+  state.groups = get_groups(in);
+  state.unfinished = get_groups(in);
   in.finish();
   return state;
 }

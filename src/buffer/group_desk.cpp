@@ -62,17 +62,25 @@ void GroupDesk::deliver(WorldRank engine, sample::SampleGroup group) {
 
 void GroupDesk::fetch(WorldRank trainer, const exchange::FetchRequest& request) {
   exchange::FetchReply reply{request.step, {}};
+  const auto own = own_version(request.step, context_.settings);
   for (const auto& key : request.samples) {
     const auto* sample = store_.find(key);
     if (sample == nullptr) throw base::MalformedBytes("a sample that is not here was asked for");
     reply.samples.push_back(*sample);
+    mask_older_than(reply.samples.back(), own);
   }
   exchange::send(context_.transport, trainer, reply);
 }
 
 void GroupDesk::write(const exchange::ArchiveOrder& order) const {
   const auto& settings = context_.settings;
-  const auto samples = store_.samples(order.groups);
+  auto samples = store_.samples(order.groups);
+  std::vector<sample::Sample> masked;
+  if (const auto own = own_version(order.step, settings);
+      own.valid() && order.purpose == sample::Purpose::train) {
+    for (const auto* one : samples) mask_older_than(masked.emplace_back(*one), own);
+    for (std::size_t i = 0; i < masked.size(); ++i) samples[i] = &masked[i];
+  }
   const sample::SampleFileHeader header{order.step, order.purpose, settings.seed,
                                         settings.archive.program_version,
                                         settings.archive.configuration};

@@ -14,6 +14,8 @@
 
 #include "physarum/buffer/buffer_state.hpp"
 
+#include "draw_counter.hpp"
+#include "id_set.hpp"
 #include "version_policy.hpp"
 
 namespace physarum::buffer {
@@ -26,25 +28,32 @@ struct GroupRange {
   std::int64_t per_step = 1;
   std::int64_t first_step = 0;
   std::int64_t end_step = 0;
+  std::int64_t per_draw = 0;  ///< 0: a step takes certain groups, or what is complete
 };
 
 /// What the head knows of the training groups: which wait, are lent, or are stored somewhere.
 /// Groups pass through these states in id order as far as possible; of what was taken only the
 /// number stays. Bounded: no more than `capacity` groups are lent or stored.
+///
+/// If steps over-sample (BatchForm::first_accepted), a group belongs to no step: each step draws
+/// groups, those that came back first, until enough of them are accepted.
 class GroupLedger {
  public:
   struct Group {
     std::int64_t attempts = 0;                   ///< leases since it last arrived
     std::vector<LeaseId> history;                ///< all leases so far
     std::vector<sample::SampleSummary> samples;  ///< not empty: stored
-    WeightVersion oldest;
-    bool waiting = false;  ///< was lent and came back
+    WeightVersion oldest;      ///< of all tokens; of a group that is not stored, of those it kept
+    bool waiting = false;      ///< was lent and came back
+    std::int64_t resumes = 0;  ///< leases that went on with tokens of earlier ones
+    std::int64_t arrival = 0;  ///< stored: the how-manieth arrival it was
   };
 
   GroupLedger(GroupRange range, std::int64_t capacity);
 
+  /// The step that a group is for; if steps over-sample, the present one.
   [[nodiscard]] std::int64_t step_of(GroupId group) const {
-    return group.value() / range_.per_step;
+    return over_samples() ? step_ : group.value() / range_.per_step;
   }
   /// The group to be lent next: the lowest id that waits and whose step is open, if there is room.
   [[nodiscard]] std::optional<GroupId> next(const VersionPolicy& policy,
@@ -54,13 +63,22 @@ class GroupLedger {
 
   /// Takes the group that next() gave.
   void lend(GroupId group, LeaseId lease);
-  /// A lent group waits again.
+  /// A lent group waits again, with what it had when it was lent.
   void give_back(GroupId group);
-  enum class Stored : std::uint8_t { yes, unexpected };
+  /// A lent group waits again and has new tokens; `oldest`: their oldest version, invalid if there
+  /// are none at all.
+  void hand_back(GroupId group, WeightVersion oldest);
+  /// The tokens that it kept are not wanted any more.
+  void forget_tokens(GroupId group);
+  enum class Stored : std::uint8_t { yes, unexpected, discarded };
   /// A lent or waiting group has arrived; `samples` is not empty.
   [[nodiscard]] Stored store(GroupId group, std::vector<sample::SampleSummary> samples);
   /// A stored group is no good: it waits again.
   void reject(GroupId group);
+  /// A group leaves for good, in whatever state it is; it may still arrive.
+  void discard(GroupId group);
+  /// A stored group is not accepted: it leaves for good, and another takes its place.
+  void filter_out(GroupId group);
   /// Stored groups leave the ledger; their samples, by id.
   [[nodiscard]] std::vector<sample::SampleSummary> take(std::span<const GroupId> groups);
 
@@ -74,11 +92,26 @@ class GroupLedger {
   [[nodiscard]] const std::map<GroupId, Group>& groups() const { return groups_; }
   /// True if every group below `end` has been stored or taken.
   [[nodiscard]] bool complete_below(GroupId end) const;
+  /// Those that engines work on.
+  [[nodiscard]] std::vector<GroupId> lent_groups() const;
+  [[nodiscard]] std::vector<GroupId> stored_groups() const;
+  [[nodiscard]] const DrawCounter& draw() const { return draw_; }
   [[nodiscard]] std::int64_t stored() const { return stored_; }
   [[nodiscard]] std::int64_t lent() const { return lent_; }
   [[nodiscard]] std::int64_t groups_per_step() const { return range_.per_step; }
 
  private:
+  [[nodiscard]] bool over_samples() const { return range_.per_draw > 0; }
+  [[nodiscard]] bool lent(const Group& group) const {
+    return !group.waiting && group.samples.empty();
+  }
+  [[nodiscard]] std::optional<GroupId> next_drawn(const VersionPolicy& policy,
+                                                  WeightVersion published) const;
+  /// Groups that wait and that the present step waits for.
+  [[nodiscard]] std::vector<GroupId> due_groups(const VersionPolicy& policy) const;
+  [[nodiscard]] bool is_open(const VersionPolicy& policy, WeightVersion published) const;
+  /// Groups that the present draw still lends.
+  [[nodiscard]] std::int64_t places() const;
   [[nodiscard]] std::int64_t room() const { return capacity_ - stored_ - lent_; }
   [[nodiscard]] std::int64_t end_group() const { return range_.end_step * range_.per_step; }
   GroupRange range_;
@@ -88,6 +121,11 @@ class GroupLedger {
   std::int64_t fresh_;               ///< lowest group that was never lent
   std::int64_t stored_ = 0;
   std::int64_t lent_ = 0;
+  std::int64_t arrivals_ = 0;
+  // Of a ledger whose steps over-sample.
+  std::int64_t step_;
+  DrawCounter draw_;
+  IdSet discarded_;
 };
 
 }  // namespace physarum::buffer

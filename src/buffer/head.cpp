@@ -28,6 +28,7 @@ bool Head::receive(const exchange::Envelope& envelope) {
   switch (envelope.kind) {
     case MessageKind::work_request:
     case MessageKind::alarm:
+    case MessageKind::hand_back:
     case MessageKind::arrival:
       receive_engine(envelope);
       return true;
@@ -62,6 +63,10 @@ void Head::receive_engine(const exchange::Envelope& envelope) {
   if (envelope.kind == MessageKind::alarm) {
     throw EngineAlarm("the engine on rank " + std::to_string(envelope.peer.value()) +
                       " cannot go on: " + exchange::decode<exchange::Alarm>(envelope.bytes).text);
+  }
+  if (envelope.kind == MessageKind::hand_back) {
+    auto message = exchange::decode<exchange::HandBack>(envelope.bytes);
+    return work_.take_back(envelope.peer, std::move(message.group));
   }
   const auto arrival = exchange::decode<exchange::Arrival>(envelope.bytes);
   context_.attendance.heard({arrival.engine, Party::engine}, context_.clock.served_s());
@@ -165,6 +170,7 @@ bool Head::make_snapshot() {
     stored.push_back(group);
     state.open.push_back({group, OpenGroup::State::stored, {}});
   }
+  for (const auto& [id, group] : schedule_.unfinished()) state.unfinished.push_back(group);
   std::ranges::sort(stored);
   std::ranges::sort(state.open, {}, &OpenGroup::group);
   state.evaluations = schedule_.open_evaluations();

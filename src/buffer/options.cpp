@@ -58,6 +58,45 @@ void check_staleness(const BufferOptions& options) {
                         "--max-weight-staleness", "use --mode async or a smaller value");
 }
 
+void check_partial_rollout(const BufferOptions& options) {
+  const bool limits = options.partial_rollout_max_age || options.partial_rollout_max_resumes;
+  if (!options.partial_rollout) {
+    if (!limits && !options.mask_offpolicy_in_partial_rollout) return;
+    throw base::UserError(
+        "masks and limits of unfinished samples have an effect only if they are kept",
+        limits ? "--partial-rollout-max-age, --partial-rollout-max-resumes"
+               : "--mask-offpolicy-in-partial-rollout",
+        "give --partial-rollout too, or leave it out");
+  }
+  const bool surplus = options.groups_per_draw() > options.rollout_batch_size ||
+                       options.dynamic_sampling_filter != DynamicFilter::none;
+  if (surplus) return;
+  throw base::UserError("no step draws more groups than it takes, so none is ever left unfinished",
+                        "--partial-rollout",
+                        "give --over-sampling-batch-size " + text(2 * options.rollout_batch_size));
+}
+
+void check_over_sampling(const BufferOptions& options) {
+  if (options.groups_per_draw() < options.rollout_batch_size) {
+    throw base::UserError("a draw of " + text(options.groups_per_draw()) +
+                              " groups is smaller than a rollout batch of " +
+                              text(options.rollout_batch_size),
+                          "--over-sampling-batch-size",
+                          "give at least --rollout-batch-size; twice as many are usual");
+  }
+  if (options.over_samples() && options.mode != Mode::sync && options.mode != Mode::colocate) {
+    throw base::UserError("only synchronous steps over-sample, keep unfinished samples or filter",
+                          "--mode",
+                          "use --mode sync; --mode async goes on with unfinished samples anyway");
+  }
+  if (options.dynamic_sampling_filter != DynamicFilter::none && options.n_samples_per_prompt < 2) {
+    throw base::UserError("the reward of a single sample never differs from its group's",
+                          "--dynamic-sampling-filter",
+                          "give --n-samples-per-prompt 2 or more, or leave the filter out");
+  }
+  check_partial_rollout(options);
+}
+
 }  // namespace
 
 void BufferOptions::validate() const {
@@ -68,6 +107,7 @@ void BufferOptions::validate() const {
   check_batch_equation(*this);
   check_packing(*this);
   check_staleness(*this);
+  check_over_sampling(*this);
 }
 
 void BufferOptions::validate_for(int dp_size) const {
@@ -116,7 +156,9 @@ sample::MicroBatchRule BufferOptions::micro_batch_rule() const {
 
 std::int64_t BufferOptions::capacity_groups() const {
   const double groups = async_data_buffer_capacity_factor * static_cast<double>(rollout_batch_size);
-  return std::max(rollout_batch_size, static_cast<std::int64_t>(groups));
+  // The last draw of a step comes when all but one of the groups that it needs are good.
+  const std::int64_t drawn = over_samples() ? rollout_batch_size + groups_per_draw() : 0;
+  return std::max({rollout_batch_size, static_cast<std::int64_t>(groups), drawn});
 }
 
 namespace {
@@ -137,6 +179,26 @@ void declare_rollout(base::OptionTable& table, BufferOptions& options) {
             {1, most_samples});
   table.add_switch("rollout-shuffle", options.rollout_shuffle,
                    "Draw the prompts of every epoch in another random order");
+}
+
+void declare_over_sampling(base::OptionTable& table, BufferOptions& options) {
+  table.add("over-sampling-batch-size", options.over_sampling_batch_size,
+            "Prompts drawn at a time; a step takes the first rollout-batch-size groups that are "
+            "finished and gives up the others",
+            {1, most_groups});
+  table.add_switch("partial-rollout", options.partial_rollout,
+                   "Keep unfinished samples when a step is full; the next step goes on with them");
+  table.add_switch("mask-offpolicy-in-partial-rollout", options.mask_offpolicy_in_partial_rollout,
+                   "Do not learn from tokens that older weights made");
+  table.add("partial-rollout-max-age", options.partial_rollout_max_age,
+            "Steps by which a token may be older than the step that learns from it (8)",
+            {1, most_steps});
+  table.add("partial-rollout-max-resumes", options.partial_rollout_max_resumes,
+            "How often a group is taken up again before its step waits for it (8)",
+            {1, most_steps});
+  table.add_choice("dynamic-sampling-filter", options.dynamic_sampling_filter,
+                   "Which finished groups are dropped and replaced by others",
+                   {"none", "check_reward_nonzero_std", "check_reward_nonzero_std_with_fallback"});
 }
 
 void declare_batch(base::OptionTable& table, BufferOptions& options) {
@@ -180,6 +242,7 @@ void declare_buffer(base::OptionTable& table, BufferOptions& options) {
 
 void declare_options(base::OptionTable& table, BufferOptions& options) {
   declare_rollout(table, options);
+  declare_over_sampling(table, options);
   declare_batch(table, options);
   declare_evaluation(table, options);
   declare_buffer(table, options);

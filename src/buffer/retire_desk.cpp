@@ -5,6 +5,8 @@
 
 #include "physarum/parallel/wait.hpp"
 
+#include "release.hpp"
+
 namespace physarum::buffer {
 
 void RetireDesk::retire(std::int64_t step, sample::Purpose purpose, std::string file_name,
@@ -43,14 +45,14 @@ void RetireDesk::put_aside() {
   if (waits) {
     held_[order.step] = std::move(order.groups);
   } else {
-    release(std::move(order.groups));
+    release_for_good(context_, std::move(order.groups));
   }
 }
 
 void RetireDesk::learnt(std::int64_t step) {
   learnt_ = std::max(learnt_, step);
   while (!held_.empty() && held_.begin()->first <= learnt_) {
-    release(std::move(held_.begin()->second));
+    release_for_good(context_, std::move(held_.begin()->second));
     held_.erase(held_.begin());
   }
 }
@@ -70,13 +72,6 @@ void RetireDesk::order_in() {
     exchange::send(context_.transport, buffer, orders_.front());
     awaited_.insert(buffer);
   }
-}
-
-/// Everywhere, not only at the owners: then every rank remembers one interval instead of its parts.
-void RetireDesk::release(std::vector<base::GroupId> groups) {
-  const exchange::Release release{exchange::ReleaseReason::done, std::move(groups)};
-  for (const auto buffer : context_.settings.peers.buffers)
-    exchange::send(context_.transport, buffer, release);
 }
 
 std::string RetireDesk::describe() const {

@@ -42,7 +42,6 @@ class RetireDesk {
  private:
   void order_in();
   void put_aside();
-  void release(std::vector<base::GroupId> groups);
   ServerContext& context_;
   GroupDesk& groups_;
   std::deque<exchange::ArchiveOrder> orders_;

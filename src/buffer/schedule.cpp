@@ -8,6 +8,8 @@
 
 #include "physarum/buffer/buffer_state.hpp"
 
+#include "dynamic_filter.hpp"
+
 namespace physarum::buffer {
 
 WorldRank owner_of(GroupId group, const ServerSettings& settings) {
@@ -23,7 +25,8 @@ Schedule::Schedule(const ServerSettings& settings)
     : settings_(settings),
       policy_(
           VersionPolicy::of(settings.options, settings.purpose, !settings.peers.trainers.empty())),
-      ledger_({settings.options.rollout_batch_size, settings.first_step, settings.num_rollout},
+      ledger_({settings.options.rollout_batch_size, settings.first_step, settings.num_rollout,
+               policy_.form == BatchForm::first_accepted ? settings.options.groups_per_draw() : 0},
               settings.options.capacity_groups()) {
   if (settings.prompts != nullptr) {
     order_.emplace(settings.prompts->size(),
@@ -32,6 +35,7 @@ Schedule::Schedule(const ServerSettings& settings)
   }
   if (settings.resumed) {
     ledger_.restore(*settings.resumed, [this](GroupId group) { return owner_of(group).value(); });
+    for (const auto& group : settings.resumed->unfinished) unfinished_.emplace(group.id, group);
   }
 }
 
@@ -156,12 +160,71 @@ void Schedule::give_back(GroupId group) {
   }
 }
 
-bool Schedule::store(GroupId group, std::vector<sample::SampleSummary> samples) {
-  if (is_evaluation(group))
-    return !evaluations_.empty() && evaluations_.front().store(group, std::move(samples));
-  const bool right_size =
-      static_cast<std::int64_t>(samples.size()) == settings_.options.n_samples_per_prompt;
-  return right_size && ledger_.store(group, std::move(samples)) == GroupLedger::Stored::yes;
+Schedule::Stored Schedule::store(GroupId group, std::vector<sample::SampleSummary> samples) {
+  if (is_evaluation(group)) {
+    const bool stored =
+        !evaluations_.empty() && evaluations_.front().store(group, std::move(samples));
+    return stored ? Stored::yes : Stored::unexpected;
+  }
+  if (static_cast<std::int64_t>(samples.size()) != settings_.options.n_samples_per_prompt)
+    return Stored::unexpected;
+  switch (ledger_.store(group, std::move(samples))) {
+    case GroupLedger::Stored::unexpected:
+      return Stored::unexpected;
+    case GroupLedger::Stored::discarded:
+      return Stored::discarded;
+    case GroupLedger::Stored::yes:
+      break;
+  }
+  unfinished_.erase(group);
+  return filter_out(group, ledger_.find(group)->samples) ? Stored::filtered : Stored::yes;
+}
+
+bool Schedule::filter_out(GroupId group, std::span<const sample::SampleSummary> samples) {
+  const auto filter = settings_.options.dynamic_sampling_filter;
+  const auto reason = reason_to_drop(filter, samples);
+  if (policy_.form != BatchForm::first_accepted || !reason) return false;
+  if (has_fallback(filter) && ledger_.draw().next_rejection_draws()) return false;
+  ledger_.filter_out(group);
+  ++drops_[*reason];
+  if (ledger_.draw().draws() <= most_draws) return true;
+  throw base::WorldError(
+      "dynamic filter", ledger_.draw().rejected(),
+      "step " + std::to_string(ledger_.step_of(group)) + " has dropped " +
+          std::to_string(ledger_.draw().rejected()) +
+          " groups and is not full; ask other prompts, or take the filter with fallback");
+}
+
+bool Schedule::hand_back(sample::SampleGroup group) {
+  const auto n_samples = settings_.options.n_samples_per_prompt;
+  const bool as_lent =
+      std::cmp_equal(group.samples.size(), n_samples) && group.purpose == settings_.purpose &&
+      group.samples.front().id == base::SampleId(group.id.value() * n_samples) &&
+      group.prompt.value() == settings_.prompts->at(order_->index(group.id.value())).id.value();
+  if (!as_lent) return false;
+  const auto oldest = group.oldest_version();
+  ledger_.hand_back(group.id, oldest);
+  if (oldest.valid()) {
+    unfinished_.insert_or_assign(group.id, std::move(group));
+  } else {
+    unfinished_.erase(group.id);
+  }
+  return true;
+}
+
+std::vector<sample::Sample> Schedule::begun(GroupId group) {
+  const auto found = unfinished_.find(group);
+  if (found == unfinished_.end()) return {};
+  if (!policy_.too_old(ledger_.step_of(group), found->second.oldest_version()))
+    return found->second.samples;
+  unfinished_.erase(found);
+  ledger_.forget_tokens(group);
+  return {};
+}
+
+void Schedule::discard(GroupId group) {
+  ledger_.discard(group);
+  unfinished_.erase(group);
 }
 
 }  // namespace physarum::buffer

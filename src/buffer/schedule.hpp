@@ -4,9 +4,12 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "physarum/sample/lease.hpp"
+#include "physarum/sample/sample_group.hpp"
 
 #include "physarum/buffer/server_settings.hpp"
 
@@ -23,6 +26,8 @@ class Schedule {
  public:
   /// A group that keeps coming back unfinished ends the run.
   static constexpr std::int64_t most_attempts = 16;
+  /// A step that must draw more often, because all that comes is filtered out, ends the run.
+  static constexpr std::int64_t most_draws = 64;
 
   explicit Schedule(const ServerSettings& settings);
 
@@ -38,8 +43,29 @@ class Schedule {
   void lend(GroupId group, LeaseId lease);
   /// A lent group comes back. Throws WorldError after too many attempts.
   void give_back(GroupId group);
-  /// False if nobody waits for this group.
-  [[nodiscard]] bool store(GroupId group, std::vector<sample::SampleSummary> samples);
+  enum class Stored : std::uint8_t {
+    yes,
+    unexpected,  ///< nobody waits for this group
+    discarded,   ///< nobody waits for it any more: it was discarded before it came
+    filtered,    ///< it is complete, but the dynamic filter does not want it: it has left for good
+  };
+  /// Throws WorldError if the filter wants next to nothing.
+  [[nodiscard]] Stored store(GroupId group, std::vector<sample::SampleSummary> samples);
+
+  /// A recalled group comes back with what it has. False if it is not as it was lent.
+  [[nodiscard]] bool hand_back(sample::SampleGroup group);
+  /// What a group that is about to be lent goes on with; empty if with nothing. Forgets what is too
+  /// old to be learnt from.
+  [[nodiscard]] std::vector<sample::Sample> begun(GroupId group);
+  [[nodiscard]] const std::map<GroupId, sample::SampleGroup>& unfinished() const {
+    return unfinished_;
+  }
+  /// A training group leaves for good.
+  void discard(GroupId group);
+  /// Why groups of the present step were filtered out, and how many.
+  [[nodiscard]] const std::map<std::string, std::int64_t>& drops() const { return drops_; }
+  /// The present step is over.
+  void forget_drops() { drops_.clear(); }
 
   [[nodiscard]] GroupLedger& training() { return ledger_; }
   [[nodiscard]] const GroupLedger& training() const { return ledger_; }
@@ -61,11 +87,14 @@ class Schedule {
   [[nodiscard]] bool evaluation_due(WeightVersion version) const;
   [[nodiscard]] sample::Lease evaluation_lease(const Evaluation::Task& task) const;
   [[nodiscard]] sample::Lease training_lease(GroupId group) const;
+  [[nodiscard]] bool filter_out(GroupId group, std::span<const sample::SampleSummary> samples);
   const ServerSettings& settings_;
   VersionPolicy policy_;
   GroupLedger ledger_;
   std::optional<PromptOrder> order_;
   std::deque<Evaluation> evaluations_;
+  std::map<GroupId, sample::SampleGroup> unfinished_;  ///< of groups that wait or are lent again
+  std::map<std::string, std::int64_t> drops_;
   void begin_evaluations(WeightVersion version);
   WeightVersion published_, first_version_;
 };

@@ -121,6 +121,7 @@ void BufferServer::Impl::check_sender(const Envelope& envelope) const {
     case MessageKind::work_request:
     case MessageKind::delivery:
     case MessageKind::alarm:
+    case MessageKind::hand_back:
       right = holds(peers.engines, envelope.peer);
       if (right && !attendance.is_present({envelope.peer, Party::engine}))
         throw base::MalformedBytes("its engine has left");

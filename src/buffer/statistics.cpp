@@ -48,14 +48,6 @@ void for_groups(Samples samples, auto visit) {
   }
 }
 
-/// "0", "1", "0.5", "-1": rewards rounded to one decimal, as slime names its counts.
-std::string reward_name(double reward) {
-  const double rounded = std::round(reward * 10) / 10;
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%g", rounded == 0 ? 0.0 : rounded);
-  return text.data();
-}
-
 void count_zero_std(base::Scalars& metrics, Samples samples) {
   for_groups(samples, [&](Samples group) {
     const double first = group.front().reward;
@@ -66,6 +58,13 @@ void count_zero_std(base::Scalars& metrics, Samples samples) {
 }
 
 }  // namespace
+
+std::string reward_name(double reward) {
+  const double rounded = std::round(reward * 10) / 10;
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%g", rounded == 0 ? 0.0 : rounded);
+  return text.data();
+}
 
 base::Scalars rollout_metrics(Samples samples) {
   base::Scalars metrics;
@@ -78,6 +77,16 @@ base::Scalars rollout_metrics(Samples samples) {
   metrics["rollout/zero_std/count_1"] = 0;
   count_zero_std(metrics, samples);
   return metrics;
+}
+
+double offpolicy_token_ratio(Samples samples, std::int64_t step) {
+  double older = 0, all = 0;
+  for (const auto& sample : samples) {
+    const bool own = sample.newest.valid() && sample.newest.value() >= step;
+    all += static_cast<double>(sample.trained_tokens);
+    older += static_cast<double>(sample.trained_tokens - (own ? sample.newest_tokens : 0));
+  }
+  return all > 0 ? older / all : 0;
 }
 
 base::Scalars staleness_metrics(Samples samples, std::int64_t step) {

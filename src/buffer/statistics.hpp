@@ -20,6 +20,13 @@ namespace physarum::buffer {
 [[nodiscard]] base::Scalars staleness_metrics(std::span<const sample::SampleSummary> samples,
                                               std::int64_t step);
 
+/// The share of trained tokens that weights older than those of `step` made. Before masking.
+[[nodiscard]] double offpolicy_token_ratio(std::span<const sample::SampleSummary> samples,
+                                           std::int64_t step);
+
+/// "0", "1", "0.5", "-1": rewards rounded to one decimal, as slime names its counts.
+[[nodiscard]] std::string reward_name(double reward);
+
 /// eval/<name> (mean reward), eval/<name>-truncated_ratio, eval/<name>/response_len/*, and with
 /// several samples per prompt the pass_rates() eval/<name>-pass@k.
 [[nodiscard]] base::Scalars evaluation_metrics(const std::string& name,

@@ -88,16 +88,33 @@ bool TakeDesk::assemble() {
   sample::BatchPlan plan;
   plan.step = step_;
   plan.samples = schedule_.training().take(selection.groups);
+  report(plan.samples);
+  mask_older(plan.samples);
   plan.micro_batches =
       sample::plan_micro_batches(plan.samples, context_.settings.peers.dp_size,
                                  options.steps_per_rollout(), options.micro_batch_rule());
-  report(plan.samples);
   plan_ = std::move(plan);
   plan_errand_ = std::exchange(errand_, {});
   stopping_ = plan_errand_ == exchange::Errand::save_and_stop;
   groups_ = std::move(selection.groups);
   fetched_.clear();
+  end_rollout();
   return true;
+}
+
+/// What the owners do to the samples themselves.
+void TakeDesk::mask_older(std::vector<sample::SampleSummary>& samples) const {
+  const auto own = own_version(step_, context_.settings);
+  if (!own.valid()) return;
+  for (auto& sample : samples) mask_older_than(sample, own);
+}
+
+/// If steps over-sample, engines still work for this one.
+void TakeDesk::end_rollout() {
+  if (schedule_.policy().form != BatchForm::first_accepted) return;
+  schedule_.forget_drops();
+  work_.end_step(context_.settings.options.partial_rollout ? exchange::RecallForm::hand_back
+                                                           : exchange::RecallForm::drop);
 }
 
 void TakeDesk::retry(const std::vector<GroupId>& stale) {
@@ -119,6 +136,7 @@ void TakeDesk::report(const std::vector<sample::SampleSummary>& samples) {
   metrics["rollout/fully_async/stale_groups_filtered"] = static_cast<double>(counters.stale_groups);
   metrics["rollout/fully_async/aborted_groups_filtered"] =
       static_cast<double>(counters.aborted_groups);
+  if (schedule_.policy().form == BatchForm::first_accepted) report_over_sampling(samples, metrics);
   const double seconds = context_.clock.now_s() - work_.first_lease_s(step_);
   double tokens = 0;
   for (const auto& sample : samples) tokens += static_cast<double>(sample.response_tokens);
@@ -127,6 +145,24 @@ void TakeDesk::report(const std::vector<sample::SampleSummary>& samples) {
   if (seconds > 0 && engines > 0)
     metrics["perf/tokens_per_gpu_per_sec"] = tokens / seconds / engines;
   context_.reports.batch_taken(step_, metrics);
+}
+
+void TakeDesk::report_over_sampling(const std::vector<sample::SampleSummary>& samples,
+                                    base::Scalars& metrics) const {
+  const auto& counters = context_.counters;
+  const std::string prefix = "rollout/over_sampling/";
+  const auto count = [&](const char* name, std::int64_t value) {
+    metrics[prefix + name] = static_cast<double>(value);
+  };
+  count("aborted_groups", counters.recalled_groups);
+  count("resumed_groups", counters.resumed_groups);
+  count("discarded_groups", counters.discarded_groups);
+  count("filtered_groups", counters.filtered_groups);
+  count("reused_tokens", counters.reused_tokens);
+  if (has_trainers())
+    metrics[prefix + "offpolicy_token_ratio"] = offpolicy_token_ratio(samples, step_);
+  for (const auto& [reason, groups] : schedule_.drops())
+    metrics["rollout/dynamic_filter/drop_" + reason] = static_cast<double>(groups);
 }
 
 bool TakeDesk::hand_out() {

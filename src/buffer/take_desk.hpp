@@ -45,7 +45,11 @@ class TakeDesk {
   [[nodiscard]] bool wanted() const;
   bool assemble();
   void retry(const std::vector<GroupId>& stale);
+  void mask_older(std::vector<sample::SampleSummary>& samples) const;
+  void end_rollout();
   void report(const std::vector<sample::SampleSummary>& samples);
+  void report_over_sampling(const std::vector<sample::SampleSummary>& samples,
+                            base::Scalars& metrics) const;
   bool hand_out();
   bool hand_out_errand();
   /// The next batch is taken before the version that it needs is replaced: it cannot be left out.

@@ -7,6 +7,8 @@
 
 #include "physarum/buffer/buffer_state.hpp"
 
+#include "release.hpp"
+
 namespace physarum::buffer {
 
 using exchange::Arrival;
@@ -31,16 +33,7 @@ void WorkDesk::arrive(const Arrival& arrival) {
   if (arrival.outcome == DeliveryOutcome::stored) {
     // Whoever was first: nobody else needs to answer this group any more.
     leases_.complete(arrival.group);
-    if (schedule_.store(arrival.group, arrival.samples)) {
-      if (context_.reports.group_answered) context_.reports.group_answered(arrival.samples);
-      return;
-    }
-    ++context_.counters.malformed_messages;
-    base::log_error("group " + std::to_string(arrival.group.value()) +
-                    " was delivered but not asked for, or has a wrong size");
-    exchange::send(context_.transport, schedule_.owner_of(arrival.group),
-                   exchange::Release{exchange::ReleaseReason::again, {arrival.group}});
-    return;
+    return store(arrival);
   }
   if (arrival.outcome == DeliveryOutcome::repeated) {
     ++context_.counters.repeated_groups;
@@ -50,10 +43,64 @@ void WorkDesk::arrive(const Arrival& arrival) {
   }
 }
 
+void WorkDesk::store(const Arrival& arrival) {
+  switch (schedule_.store(arrival.group, arrival.samples)) {
+    case Schedule::Stored::yes:
+      if (context_.reports.group_answered) context_.reports.group_answered(arrival.samples);
+      return;
+    case Schedule::Stored::discarded:  // released when it was discarded
+      return;
+    case Schedule::Stored::filtered:
+      ++context_.counters.filtered_groups;
+      return release_for_good(context_, {arrival.group});
+    case Schedule::Stored::unexpected:
+      break;
+  }
+  ++context_.counters.malformed_messages;
+  base::log_error("group " + std::to_string(arrival.group.value()) +
+                  " was delivered but not asked for, or has a wrong size");
+  exchange::send(context_.transport, schedule_.owner_of(arrival.group),
+                 exchange::Release{exchange::ReleaseReason::again, {arrival.group}});
+}
+
+void WorkDesk::take_back(WorldRank engine, sample::SampleGroup group) {
+  const auto* record = leases_.find(group.id);
+  const bool current = record != nullptr && record->id == group.lease && record->engine == engine;
+  if (!current) {
+    // Too late: somebody else works on it by now, or has finished it.
+    ++context_.counters.repeated_groups;
+    return;
+  }
+  const auto id = group.id;
+  if (is_evaluation(id) || !schedule_.hand_back(std::move(group)))
+    throw base::MalformedBytes("a group was handed back that is not as it was lent");
+  leases_.complete(id);
+  ++context_.counters.recalled_groups;
+}
+
+void WorkDesk::end_step(exchange::RecallForm form) {
+  std::vector<GroupId> discarded;
+  for (const auto group : schedule_.training().lent_groups()) {
+    if (const auto* record = leases_.find(group))
+      recalls_[record->engine].push_back({record->id, form});
+    if (form == exchange::RecallForm::hand_back) continue;  // its lease ends when it comes back
+    leases_.complete(group);
+    discarded.push_back(group);
+  }
+  if (form == exchange::RecallForm::drop) {
+    const auto stored = schedule_.training().stored_groups();
+    discarded.insert(discarded.end(), stored.begin(), stored.end());
+  }
+  for (const auto group : discarded) schedule_.discard(group);
+  context_.counters.discarded_groups += std::ssize(discarded);
+  release_for_good(context_, std::move(discarded));
+}
+
 void WorkDesk::give_back(const LeaseRecord& record) { schedule_.give_back(record.group); }
 
 void WorkDesk::drop(WorldRank engine) {
   parked_.erase(engine);
+  recalls_.erase(engine);
   for (const auto& record : leases_.drop_engine(engine)) {
     ++context_.counters.returned_leases;
     give_back(record);
@@ -115,6 +162,11 @@ std::map<WorldRank, WorkDesk::Parked>::iterator WorkDesk::choose(std::int64_t n_
 void WorkDesk::lend(WorldRank engine, Parked& parked, sample::Lease lease) {
   lease.deadline_s = context_.settings.options.lease_deadline_s;
   lease.id = leases_.grant(lease.group, engine, context_.clock.served_s(), lease.deadline_s);
+  if (!is_evaluation(lease.group)) {
+    lease.begun = schedule_.begun(lease.group);
+    context_.counters.resumed_groups += lease.begun.empty() ? 0 : 1;
+    for (const auto& one : lease.begun) context_.counters.reused_tokens += one.response_tokens();
+  }
   schedule_.lend(lease.group, lease.id);
   parked.room -= lease.n_samples;
   if (!is_evaluation(lease.group)) {
@@ -128,12 +180,18 @@ bool WorkDesk::answer() {
   for (auto it = parked_.begin(); it != parked_.end();) {
     auto& [engine, parked] = *it;
     const bool news = schedule_.published().valid() && parked.request.known < schedule_.published();
-    if (parked.leases.empty() && !news && state_ == RunState::going) {
+    const auto recalled = recalls_.find(engine);
+    const bool nothing = parked.leases.empty() && !news && recalled == recalls_.end();
+    if (nothing && state_ == RunState::going) {
       ++it;
       continue;
     }
-    exchange::send(context_.transport, engine,
-                   exchange::WorkReply{std::move(parked.leases), schedule_.published(), state_});
+    exchange::WorkReply reply{std::move(parked.leases), schedule_.published(), state_, {}};
+    if (recalled != recalls_.end()) {
+      reply.recalls = std::move(recalled->second);
+      recalls_.erase(recalled);
+    }
+    exchange::send(context_.transport, engine, reply);
     ++replies_[engine];
     context_.attendance.answered({engine, Party::engine}, context_.clock.served_s());
     it = parked_.erase(it);

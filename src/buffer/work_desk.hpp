@@ -22,6 +22,11 @@ class WorkDesk {
 
   void ask(WorldRank engine, const exchange::WorkRequest& request);
   void arrive(const exchange::Arrival& arrival);
+  /// A recalled group comes back unfinished. Throws MalformedBytes.
+  void take_back(WorldRank engine, sample::SampleGroup group);
+  /// The step is full: nobody waits for what engines still work on. It is recalled, to be finished
+  /// in later steps, or it and what is finished but was not taken is discarded.
+  void end_step(exchange::RecallForm form);
   /// Its leases go back.
   void drop(WorldRank engine);
   /// No more work: everybody who asks is told so.
@@ -51,12 +56,14 @@ class WorkDesk {
   void lend(WorldRank engine, Parked& parked, sample::Lease lease);
   bool answer();
   void give_back(const LeaseRecord& record);
+  void store(const exchange::Arrival& arrival);
 
   ServerContext& context_;
   Schedule& schedule_;
   LeaseTable leases_;
   std::map<WorldRank, Parked> parked_;
   std::map<WorldRank, std::int64_t> replies_;
+  std::map<WorldRank, std::vector<exchange::Recall>> recalls_;  ///< not told yet
   std::map<std::int64_t, double> first_lease_s_;
   exchange::RunState state_ = exchange::RunState::going;
 };

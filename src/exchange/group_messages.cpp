@@ -75,6 +75,21 @@ Delivery decode(ByteView bytes) {
   return read_all(bytes, [](ByteReader& in) { return Delivery{sample::read_sample_group(in)}; });
 }
 
+Bytes encode(const HandBack& message) {
+  ByteWriter out;
+  write(out, message.group);
+  return out.take();
+}
+
+template <>
+HandBack decode(ByteView bytes) {
+  return read_all(bytes, [](ByteReader& in) {
+    HandBack message{sample::read_sample_group(in)};
+    require(message.group.has_aborted(), "a group is handed back that is finished");
+    return message;
+  });
+}
+
 Bytes encode(const Arrival& message) {
   ByteWriter out;
   out.put(message.group);

@@ -28,6 +28,7 @@ constexpr std::array kinds = {
     KindEntry{arrival, Party::server, "arrival"},
     KindEntry{archive_ready, Party::server, "archive_ready"},
     KindEntry{alarm, Party::server, "alarm"},
+    KindEntry{hand_back, Party::server, "hand_back"},
     KindEntry{delivery, Party::server, "delivery"},
     KindEntry{fetch_request, Party::server, "fetch_request"},
     KindEntry{release, Party::server, "release"},

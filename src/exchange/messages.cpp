@@ -38,6 +38,11 @@ Bytes encode(const WorkReply& message) {
   for (const auto& lease : message.leases) write(out, lease);
   out.put(message.newest);
   out.put(message.state);
+  out.put<std::uint64_t>(message.recalls.size());
+  for (const auto& recall : message.recalls) {
+    out.put(recall.lease);
+    out.put(recall.form);
+  }
   return out.take();
 }
 
@@ -48,6 +53,10 @@ WorkReply decode(ByteView bytes) {
     message.leases = read_list<sample::Lease>(in, sample::least_lease_bytes, sample::read_lease);
     message.newest = in.get<WeightVersion>();
     message.state = read_enum(in, RunState::over);
+    message.recalls = read_list<Recall>(in, sizeof(LeaseId) + 1, [](ByteReader& list) {
+      const auto lease = list.get<LeaseId>();
+      return Recall{lease, read_enum(list, RecallForm::drop)};
+    });
     return message;
   });
 }

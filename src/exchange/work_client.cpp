@@ -1,12 +1,11 @@
 #include "physarum/exchange/work_client.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
 #include "physarum/base/contracts.hpp"
 #include "physarum/base/logging.hpp"
-
-#include "physarum/exchange/messages.hpp"
 
 namespace physarum::exchange {
 
@@ -39,6 +38,7 @@ void WorkClient::receive(const Envelope& envelope) {
                          lease.owner};
       fresh_.push_back(std::move(lease));
     }
+    for (const auto& recalled : reply.recalls) recall(recalled);
     if (reply.state == RunState::over) end();
   } catch (const base::MalformedBytes& error) {
     ++malformed_;
@@ -47,12 +47,25 @@ void WorkClient::receive(const Envelope& envelope) {
   }
 }
 
+/// What was handed in crossed its recall.
+void WorkClient::recall(const Recall& recall) {
+  if (!held_.contains(recall.lease)) return;
+  if (recall.form == RecallForm::drop) {
+    held_.erase(recall.lease);
+    // The worker never hears of a lease that it has not taken yet.
+    if (std::erase_if(fresh_, [&](const auto& lease) { return lease.id == recall.lease; }) > 0)
+      return;
+  }
+  recalls_.push_back(recall);
+}
+
 /// Nothing that is in flight is wanted any more. Goodbye goes to every rank that this engine may
 /// have sent to, behind its last delivery.
 void WorkClient::end() {
   finished_ = true;
   held_.clear();
   fresh_.clear();
+  recalls_.clear();
   for (const auto buffer : buffers_) send(transport_, buffer, Goodbye{Party::engine});
 }
 
@@ -63,12 +76,13 @@ void WorkClient::ask(std::int64_t free_samples, WeightVersion current) {
 
 std::vector<sample::Lease> WorkClient::take_leases() { return std::exchange(fresh_, {}); }
 
+std::vector<Recall> WorkClient::take_recalls() { return std::exchange(recalls_, {}); }
+
 std::int64_t WorkClient::leases_in_flight() const {
   return static_cast<std::int64_t>(held_.size());
 }
 
-void WorkClient::hand_in(const sample::SampleGroup& group) {
-  if (finished_) return;
+void WorkClient::check_answer(const sample::SampleGroup& group) const {
   check(group);
   const auto found = held_.find(group.lease);
   base::expects(found != held_.end(), "a group is handed in once, for a lease that was taken");
@@ -77,8 +91,21 @@ void WorkClient::hand_in(const sample::SampleGroup& group) {
                     held.n_samples == static_cast<std::int64_t>(group.samples.size()) &&
                     held.first_sample == group.samples.front().id,
                 "a group answers its lease");
-  send(transport_, WorldRank(held.owner), Delivery{group});
-  held_.erase(found);
+}
+
+void WorkClient::hand_in(const sample::SampleGroup& group) {
+  if (finished_) return;
+  check_answer(group);
+  send(transport_, WorldRank(held_.at(group.lease).owner), Delivery{group});
+  held_.erase(group.lease);
+}
+
+void WorkClient::hand_back(const sample::SampleGroup& group) {
+  if (finished_) return;
+  check_answer(group);
+  base::expects(group.has_aborted(), "a finished group is handed in, not back");
+  send(transport_, buffers_.front(), HandBack{group});
+  held_.erase(group.lease);
 }
 
 void WorkClient::raise_alarm(std::string_view why) {

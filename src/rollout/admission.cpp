@@ -1,6 +1,7 @@
 // Who may run, and what memory it holds.
 
 #include <algorithm>
+#include <iterator>
 
 #include "physarum/base/contracts.hpp"
 
@@ -180,6 +181,28 @@ void DecodeEngine::Impl::abort_running() {
   }
   remove_ended_groups();
   retract();
+}
+
+std::vector<Generated> DecodeEngine::Impl::give_up(base::SampleId first, std::int64_t n_samples) {
+  const auto is_meant = [&](base::SampleId id) {
+    return id >= first && id.value() - first.value() < n_samples;
+  };
+  for (auto& group : groups_) {
+    for (auto& answer : group->answers) {
+      const bool ended = answer.state == Answer::State::ended;
+      if (!ended && is_meant(answer.result.id)) end(*group, answer, Ending::aborted);
+    }
+  }
+  remove_ended_groups();
+  // Nobody waits for room any more, and no step may come that finds it out.
+  if (groups_.empty()) blocked_ = false;
+  // What new weights have aborted waits here for the next step.
+  const auto others = std::partition(ended_.begin(), ended_.end(),
+                                     [&](const Generated& one) { return is_meant(one.id); });
+  std::vector<Generated> given_up(std::make_move_iterator(ended_.begin()),
+                                  std::make_move_iterator(others));
+  ended_.erase(ended_.begin(), others);
+  return given_up;
 }
 
 void DecodeEngine::Impl::remove_ended_groups() {

@@ -67,8 +67,24 @@ void DecodeEngine::Impl::add(GenerateRequest request) {
   base::expects(request.sampling.stop_strings.empty() || tokenizer_.has_value(),
                 "stop strings without a tokenizer");
   base::expects(request.n_samples >= 1 && request.first_sample.valid(), "a request for no answers");
+  base::expects(request.begun.empty() || std::ssize(request.begun) == request.n_samples,
+                "what was begun is given for all answers or for none");
+  base::expects(std::ranges::all_of(request.begun,
+                                    [&](const Generated& answer) {
+                                      return std::ssize(answer.response) < room &&
+                                             all_below(answer.response, config_.vocab_size);
+                                    }),
+                "an answer that was begun is too long or has ids beyond the vocabulary");
   unfinished_ += request.n_samples;
   groups_.push_back(make_group(std::move(request), room));
+  const auto& group = *groups_.back();
+  if (!group.stops) return;
+  for (auto& answer : groups_.back()->answers) {
+    for (const auto token : answer.result.response) {
+      if (!tokenizer_->is_special(token))
+        (void)group.stops->advance(tokenizer_->token_bytes(token), answer.stop_progress);
+    }
+  }
 }
 
 std::int64_t DecodeEngine::Impl::free_sequences() const {
@@ -92,6 +108,9 @@ std::int64_t DecodeEngine::response_room(std::int64_t prompt_tokens,
 }
 void DecodeEngine::add(GenerateRequest request) { impl_->add(std::move(request)); }
 std::vector<Generated> DecodeEngine::step() { return impl_->step(); }
+std::vector<Generated> DecodeEngine::give_up(base::SampleId first, std::int64_t n_samples) {
+  return impl_->give_up(first, n_samples);
+}
 void DecodeEngine::clear() { impl_->clear(); }
 std::int64_t DecodeEngine::unfinished() const { return impl_->unfinished(); }
 std::int64_t DecodeEngine::free_sequences() const { return impl_->free_sequences(); }

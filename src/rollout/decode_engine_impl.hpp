@@ -27,6 +27,7 @@ class DecodeEngine::Impl {
   [[nodiscard]] std::int64_t response_room(std::int64_t prompt_tokens,
                                            const sample::SamplingOptions& sampling) const;
   void add(GenerateRequest request);
+  [[nodiscard]] std::vector<Generated> give_up(base::SampleId first, std::int64_t n_samples);
   [[nodiscard]] std::vector<Generated> step();
   void clear();
   [[nodiscard]] std::int64_t unfinished() const { return unfinished_; }

@@ -173,7 +173,7 @@ void DecodeEngine::Impl::end(AnswerGroup& group, Answer& answer, Ending ending) 
   leave(group, answer);
   answer.state = Answer::State::ended;
   answer.result.ending = ending;
-  answer.result.seconds = group.age.seconds();
+  answer.result.seconds = answer.earlier_s + (group.ever_started ? group.age.seconds() : 0);
   ended_.push_back(std::move(answer.result));
   --group.unfinished;
   --unfinished_;

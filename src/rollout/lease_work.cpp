@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "physarum/base/contracts.hpp"
+#include "physarum/base/logging.hpp"
 #include "physarum/base/metrics.hpp"
 
 #include "sequence.hpp"
@@ -51,6 +52,73 @@ GenerateRequest LeaseWork::request(std::int64_t first, std::int64_t count) const
           .sampling = lease_.sampling};
 }
 
+bool LeaseWork::is_stored(std::int64_t index) const {
+  return samples_[static_cast<std::size_t>(index)].id.valid();
+}
+
+bool LeaseWork::fits(const sample::Sample& begun, std::int64_t room,
+                     std::int64_t vocab_size) const {
+  const bool same_prompt = std::ssize(prompt_) == begun.prompt_tokens &&
+                           std::equal(prompt_.begin(), prompt_.end(), begun.tokens.begin());
+  const bool has_room =
+      begun.status != sample::SampleStatus::aborted || begun.response_tokens() < room;
+  const bool same_record =
+      begun.nuclei.size() == (lease_.sampling.records_nuclei() ? begun.response_tokens() : 0);
+  return same_prompt && has_room && same_record && all_below(begun.tokens, vocab_size);
+}
+
+/// Under the new lease, otherwise as it came.
+void LeaseWork::adopt(sample::Sample finished) {
+  finished.lease = lease_.id;
+  finished.lease_history = lease_.history;
+  finished.lease_history.push_back(lease_.id);
+  store(std::move(finished));
+}
+
+namespace {
+Generated generated_of(sample::Sample&& begun) {
+  Generated answer;
+  answer.id = begun.id;
+  answer.response.assign(begun.tokens.begin() + begun.prompt_tokens, begun.tokens.end());
+  answer.log_probs = std::move(begun.log_probs);
+  answer.nuclei = std::move(begun.nuclei);
+  answer.versions = std::move(begun.versions);
+  answer.seconds = begun.generation_s;
+  return answer;
+}
+}  // namespace
+
+std::vector<GenerateRequest> LeaseWork::take_over(std::int64_t room, std::int64_t vocab_size) {
+  auto begun = std::exchange(lease_.begun, {});
+  const bool usable = !begun.empty() && std::ranges::all_of(begun, [&](const auto& one) {
+    return fits(one, room, vocab_size);
+  });
+  if (!usable) {
+    if (!begun.empty()) {
+      base::log_warning("group " + std::to_string(lease_.group.value()) +
+                        " begins again: its tokens do not fit the prompt or the limits of now");
+    }
+    return {request(0, lease_.n_samples)};
+  }
+  std::vector<GenerateRequest> requests;
+  std::int64_t follows = -1;  // the index that would go on the last request
+  for (auto& one : begun) {
+    const auto index = one.index_in_group;
+    if (one.status != sample::SampleStatus::aborted) {
+      adopt(std::move(one));
+      continue;
+    }
+    if (index != follows) {
+      requests.push_back(request(index, 0));
+      requests.back().n_samples = 0;
+    }
+    ++requests.back().n_samples;
+    requests.back().begun.push_back(generated_of(std::move(one)));
+    follows = index + 1;
+  }
+  return requests;
+}
+
 bool LeaseWork::owns(base::SampleId id) const {
   const auto index = id.value() - lease_.first_sample.value();
   return index >= 0 && index < lease_.n_samples;
@@ -78,18 +146,35 @@ void LeaseWork::store(sample::Sample sample) {
   --missing_;
 }
 
-void LeaseWork::add(Generated answer, const text::Tokenizer& tokenizer,
-                    const environment::EnvironmentRegistry& environments) {
+sample::Sample LeaseWork::sample_of(Generated answer) const {
   auto sample = sample_at(answer.id.value() - lease_.first_sample.value());
   sample.status = status_of(answer.ending);
   if (answer.ending == Ending::failed) fail(sample, "the logits are not finite");
-  sample.response = tokenizer.decode(text_tokens(answer));
   sample.tokens.insert(sample.tokens.end(), answer.response.begin(), answer.response.end());
   sample.mask.assign(answer.response.size(), 1);
   sample.log_probs = std::move(answer.log_probs);
   sample.nuclei = std::move(answer.nuclei);
   sample.versions = std::move(answer.versions);
   sample.generation_s = answer.seconds;
+  return sample;
+}
+
+void LeaseWork::stop(std::vector<Generated> unfinished) {
+  for (auto& answer : unfinished) store(sample_of(std::move(answer)));
+  for (auto& one : std::exchange(lease_.begun, {})) adopt(std::move(one));
+  for (std::int64_t i = 0; i < lease_.n_samples; ++i) {
+    if (is_stored(i)) continue;
+    auto sample = sample_at(i);
+    sample.status = sample::SampleStatus::aborted;
+    store(std::move(sample));
+  }
+}
+
+void LeaseWork::add(Generated answer, const text::Tokenizer& tokenizer,
+                    const environment::EnvironmentRegistry& environments) {
+  auto text = tokenizer.decode(text_tokens(answer));
+  auto sample = sample_of(std::move(answer));
+  sample.response = std::move(text);
   if (!sample.removed) {
     auto verdict = environments.verify(lease_.prompt, sample.response);
     sample.reward = verdict.reward;

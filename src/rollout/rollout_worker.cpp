@@ -62,7 +62,30 @@ bool RolloutWorker::Impl::poll() {
   for (auto& lease : partners_.work.take_leases()) {
     waiting_.emplace_back(std::move(lease), prompts_);
   }
+  stop_recalled();
   return busy;
+}
+
+void RolloutWorker::Impl::stop_recalled() {
+  for (const auto& recall : partners_.work.take_recalls()) {
+    stop(recall, waiting_);
+    stop(recall, in_flight_);
+  }
+}
+
+/// What is complete is handed in as ever, in this turn.
+void RolloutWorker::Impl::stop(const exchange::Recall& recall, std::deque<LeaseWork>& works) {
+  const auto work = std::ranges::find_if(
+      works, [&](const LeaseWork& one) { return one.lease().id == recall.lease; });
+  if (work == works.end()) return;
+  auto unfinished = engine_.give_up(work->lease().first_sample, work->lease().n_samples);
+  if (recall.form == exchange::RecallForm::hand_back) {
+    if (work->complete()) return;
+    work->stop(std::move(unfinished));
+    partners_.work.hand_back(work->take_group());
+    ++handed_back_groups_;
+  }
+  works.erase(work);
 }
 
 bool RolloutWorker::Impl::start_waiting() {
@@ -101,7 +124,9 @@ void RolloutWorker::Impl::start(LeaseWork work) {
     fail_prompt(work, "it or its stop tokens have ids beyond the model's vocabulary");
   } else {
     if (!since_first_request_) since_first_request_.emplace();
-    engine_.add(work.request(0, lease.n_samples));
+    const auto room = engine_.response_room(work.prompt_tokens(), lease.sampling);
+    for (auto& request : work.take_over(room, partners_.model.vocab_size))
+      engine_.add(std::move(request));
   }
   in_flight_.push_back(std::move(work));
 }
@@ -214,6 +239,7 @@ base::Scalars RolloutWorker::Impl::statistics() const {
   const double generated = static_cast<double>(engine.generated_tokens);
   return {{"rollout/groups", static_cast<double>(groups_)},
           {"rollout/prompt_tokens_reused", static_cast<double>(engine.reused_tokens)},
+          {"rollout/handed_back_groups", static_cast<double>(handed_back_groups_)},
           {"rollout/generated_tokens", generated},
           {"rollout/answers", static_cast<double>(answers_)},
           {"rollout/answering_s", answering_s_},

@@ -44,6 +44,8 @@ class RolloutWorker::Impl {
   void warn_of_narrowed_nuclei();
   void count_failures(const Generated& answer);
   void start_again(std::vector<base::SampleId> aborted);
+  void stop_recalled();
+  void stop(const exchange::Recall& recall, std::deque<LeaseWork>& works);
   [[nodiscard]] LeaseWork& work_of(base::SampleId id);
   void hand_in_complete();
   void hand_in(LeaseWork& work);
@@ -66,6 +68,7 @@ class RolloutWorker::Impl {
   std::int64_t answers_ = 0;
   std::int64_t groups_ = 0;
   std::int64_t failed_samples_ = 0;
+  std::int64_t handed_back_groups_ = 0;
   std::int64_t failures_in_a_row_ = 0;
   bool gave_up_ = false;
   bool warned_of_narrowed_nuclei_ = false;

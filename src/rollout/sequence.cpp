@@ -44,6 +44,17 @@ std::optional<SeenTokens> seen_at_first(const GenerateRequest& request) {
   return SeenTokens(prompt_counts ? std::span<const base::TokenId>(request.prompt)
                                   : std::span<const base::TokenId>());
 }
+
+/// The tokens that an answer has are read like those of a sequence that gave its memory away.
+void resume(Answer& answer, Generated begun) {
+  answer.earlier_s = begun.seconds;
+  answer.result.response = std::move(begun.response);
+  answer.result.log_probs = std::move(begun.log_probs);
+  answer.result.nuclei = std::move(begun.nuclei);
+  answer.result.versions = std::move(begun.versions);
+  if (!answer.seen) return;
+  for (const auto token : answer.result.response) answer.seen->push(token);
+}
 }  // namespace
 
 std::unique_ptr<AnswerGroup> make_group(GenerateRequest request, std::int64_t most_tokens) {
@@ -62,10 +73,12 @@ std::unique_ptr<AnswerGroup> make_group(GenerateRequest request, std::int64_t mo
     answer.most_tokens = most_tokens;
     answer.seen = seen;
     if (group->stops) answer.stop_progress = group->stops->start();
+    if (!group->request.begun.empty()) resume(answer, std::move(group->request.begun[i]));
     answer.result.response.reserve(static_cast<std::size_t>(most_tokens));
     answer.result.log_probs.reserve(static_cast<std::size_t>(most_tokens));
     answer.blocks.reserve(static_cast<std::size_t>(blocks));
   }
+  group->request.begun = {};
   return group;
 }
 

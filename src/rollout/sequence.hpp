@@ -27,6 +27,7 @@ struct Answer {
   Generated result;
   State state = State::waiting;
   std::int64_t most_tokens = 0;  ///< of the response
+  double earlier_s = 0;          ///< in other engines, or in this one before it was given up
   /// Blocks of the prompt that are full belong to the prompt; the others are this answer's own.
   std::vector<float*> blocks;
   /// Of its own blocks, the first ones, which it holds in the prefix cache.

@@ -6,6 +6,20 @@
 
 namespace physarum::sample {
 
+namespace {
+std::int64_t newest_tokens(const Sample& sample) {
+  if (sample.removed) return 0;
+  const auto newest = sample.newest_version();
+  std::int64_t count = 0;
+  auto place = sample.mask.begin();
+  for (const auto& run : sample.versions) {
+    if (run.version == newest) count += std::count(place, place + run.tokens, 1);
+    place += run.tokens;
+  }
+  return count;
+}
+}  // namespace
+
 SampleSummary summarise(const Sample& sample, int owner) {
   SampleSummary summary;
   summary.id = sample.id;
@@ -14,6 +28,7 @@ SampleSummary summarise(const Sample& sample, int owner) {
   summary.prompt_tokens = sample.prompt_tokens;
   summary.response_tokens = sample.response_tokens();
   summary.trained_tokens = sample.trained_tokens();
+  summary.newest_tokens = newest_tokens(sample);
   summary.owner = owner;
   summary.oldest = sample.oldest_version();
   summary.newest = sample.newest_version();
@@ -21,6 +36,11 @@ SampleSummary summarise(const Sample& sample, int owner) {
   summary.removed = sample.removed;
   summary.generation_s = sample.generation_s;
   return summary;
+}
+
+void mask_older_than(SampleSummary& summary, WeightVersion version) {
+  if (summary.oldest.valid() && summary.oldest < version)
+    summary.trained_tokens = summary.newest < version ? 0 : summary.newest_tokens;
 }
 
 const Sample& Batch::sample(std::int64_t plan_index) const {

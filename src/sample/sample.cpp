@@ -96,6 +96,18 @@ WeightVersion Sample::newest_version() const {
   return run == versions.end() ? WeightVersion() : run->version;
 }
 
+void mask_older_than(Sample& sample, WeightVersion version) {
+  std::size_t begin = 0;
+  for (const auto& run : sample.versions) {
+    const auto end = begin + static_cast<std::size_t>(run.tokens);
+    for (std::size_t i = begin; i < end && run.version < version; ++i) {
+      sample.mask[i] = 0;
+      if (!sample.log_probs.empty()) sample.log_probs[i] = 0;
+    }
+    begin = end;
+  }
+}
+
 std::optional<std::string> find_fault(const Sample& sample, Purpose purpose) {
   if (auto fault = ids_fault(sample)) return fault;
   if (auto fault = lengths_fault(sample, purpose)) return fault;

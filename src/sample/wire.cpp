@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "wire_checks.hpp"
 
@@ -109,7 +110,25 @@ void write(ByteWriter& out, const Lease& lease) {
   write(out, lease.sampling);
   out.put(lease.owner);
   out.put_vector(lease.history);
+  out.put<std::uint64_t>(lease.begun.size());
+  for (const auto& sample : lease.begun) write(out, sample);
 }
+
+namespace {
+/// All samples of the lease's group or none; some of them unfinished.
+std::vector<Sample> read_begun(ByteReader& in, const Lease& lease) {
+  SampleGroup group{lease.group, lease.prompt.id, lease.purpose, {}, {}};
+  const std::size_t count = read_count(in, least_sample_bytes);
+  for (std::size_t i = 0; i < count; ++i) group.samples.push_back(read_sample(in));
+  if (count == 0) return {};
+  group.lease = group.samples.front().lease;
+  if (const auto fault = find_fault(group)) throw base::MalformedBytes(*fault);
+  require(std::cmp_equal(count, lease.n_samples) &&
+              group.samples.front().id == lease.first_sample && group.has_aborted(),
+          "what was begun is not what is lent");
+  return std::move(group.samples);
+}
+}  // namespace
 
 Lease read_lease(ByteReader& in) {
   Lease lease;
@@ -131,6 +150,7 @@ Lease read_lease(ByteReader& in) {
           "a lease asks for no or too many samples");
   require(lease.deadline_s > 0, "a lease has no deadline");
   require(lease.owner >= 0, "a lease has no owner");
+  lease.begun = read_begun(in, lease);
   return lease;
 }
 

@@ -17,6 +17,7 @@ void write(ByteWriter& out, const SampleSummary& summary) {
   out.put(summary.prompt_tokens);
   out.put(summary.response_tokens);
   out.put(summary.trained_tokens);
+  out.put(summary.newest_tokens);
   out.put(summary.owner);
   out.put(summary.oldest);
   out.put(summary.newest);
@@ -34,6 +35,7 @@ SampleSummary read_sample_summary(ByteReader& in) {
   summary.prompt_tokens = in.get<std::int64_t>();
   summary.response_tokens = in.get<std::int64_t>();
   summary.trained_tokens = in.get<std::int64_t>();
+  summary.newest_tokens = in.get<std::int64_t>();
   summary.owner = in.get<int>();
   summary.oldest = in.get<WeightVersion>();
   summary.newest = in.get<WeightVersion>();
@@ -43,8 +45,8 @@ SampleSummary read_sample_summary(ByteReader& in) {
   require(summary.id.valid() && summary.group.valid() && summary.owner >= 0,
           "a summary has no id or no owner");
   require(std::isfinite(summary.reward), "a summary's reward is not finite");
-  for (const auto tokens :
-       {summary.prompt_tokens, summary.response_tokens, summary.trained_tokens}) {
+  for (const auto tokens : {summary.prompt_tokens, summary.response_tokens, summary.trained_tokens,
+                            summary.newest_tokens}) {
     require(tokens >= 0 && tokens <= most_tokens, "a summary's token count is out of range");
   }
   return summary;

@@ -46,7 +46,7 @@ std::unique_ptr<RangeFile> open_checked(FileSystem& files, const std::filesystem
 
 }  // namespace
 
-Format checkpoint_format() { return {"physarum.checkpoint", 1}; }
+Format checkpoint_format() { return {"physarum.checkpoint", 2}; }
 
 std::string checkpoint_name(std::int64_t step) {
   return std::string(step_prefix) + std::to_string(step);

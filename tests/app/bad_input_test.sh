@@ -29,6 +29,16 @@ refused 3 "\-\-rollout-stop: a stop string of 10240 bytes; give at most 1000" --
 refused 3 "\-\-rollout-stop: what begins with \[ is not an array of quoted texts" -- "${tiny[@]}" --rollout-stop '[END]'
 refused 3 "\-\-rollout-stop-token-ids: a stop token beyond the model's vocabulary" -- "${tiny[@]}" --rollout-stop-token-ids 3,512
 
+# Over-sampling.
+refused 3 "\-\-over-sampling-batch-size: a draw of 1 groups is smaller than a rollout batch of 2; give at least" -- "${tiny[@]}" --over-sampling-batch-size 1
+refused 3 "\-\-partial-rollout: no step draws more groups than it takes.*; give --over-sampling-batch-size 4" -- "${tiny[@]}" --partial-rollout
+refused 3 "\-\-mask-offpolicy-in-partial-rollout: .*; give --partial-rollout too" -- "${tiny[@]}" --mask-offpolicy-in-partial-rollout
+refused 3 "\-\-partial-rollout-max-age.*; give --partial-rollout too" -- "${tiny[@]}" --partial-rollout-max-age 2
+refused 3 "\-\-mode: only synchronous steps over-sample" -- "${tiny[@]}" --over-sampling-batch-size 4 --mode async
+refused 3 "\-\-dynamic-sampling-filter: 'std' is not a choice" -- "${tiny[@]}" --dynamic-sampling-filter std
+refused 3 "nothing is generated to learn from labels" -- "${tiny[@]}" --loss-type sft_loss --over-sampling-batch-size 4
+refused 2 "each prompt is answered once" -- generate "${tiny[@]:1:6}" --over-sampling-batch-size 40
+
 PHYSARUM_CPU=abacus refused 3 "PHYSARUM_CPU: no kernels for 'abacus' here" -- "${tiny[@]}"
 
 # Ranks and batches.

@@ -225,6 +225,16 @@ Circle::Circle(CircleOptions wanted)
     seats.emplace_back(seat, &network_.endpoint(options.buffers + seat));
   trainers = std::make_unique<ScriptedTrainers>(options, seats, buffers);
   for (int engine = 0; engine < options.engines; ++engine) {
+    if (options.make_engine) {
+      other_engines.push_back(options.make_engine(network_.endpoint(engine_rank(engine)), buffers));
+      continue;
+    }
+    if (options.script) {
+      token_engines.push_back(std::make_unique<TokenEngine>(network_.endpoint(engine_rank(engine)),
+                                                            buffers, options.engine_samples,
+                                                            *options.script));
+      continue;
+    }
     engines.push_back(std::make_unique<ScriptedEngine>(
         network_.endpoint(engine_rank(engine)), buffers, options.engine_samples,
         options.seed * 100 + static_cast<std::uint64_t>(engine)));
@@ -265,6 +275,8 @@ void Circle::turn() {
   for (auto& server : servers) moves.emplace_back([&] { server->advance(); });
   moves.emplace_back([&] { trainers->turn(now_); });
   for (auto& engine : engines) moves.emplace_back([&] { engine->turn(now_); });
+  for (auto& engine : token_engines) moves.emplace_back([&] { engine->turn(); });
+  for (auto& engine : other_engines) moves.emplace_back([&] { engine->turn(now_); });
   const auto count = static_cast<std::int64_t>(moves.size());
   const auto first = st::draw(options.seed, now_, 7, 0, count - 1);
   for (std::int64_t i = 0; i < count; ++i) moves[static_cast<std::size_t>((first + i) % count)]();
@@ -274,6 +286,10 @@ bool Circle::run(std::int64_t most_turns) {
   const auto finished = [this] {
     return trainers->finished() &&
            std::ranges::all_of(engines, [](const auto& engine) { return engine->finished(); }) &&
+           std::ranges::all_of(token_engines,
+                               [](const auto& engine) { return engine->finished(); }) &&
+           std::ranges::all_of(other_engines,
+                               [](const auto& engine) { return engine->finished(); }) &&
            std::ranges::all_of(servers, [](const auto& server) { return server->finished(); });
   };
   for (std::int64_t i = 0; i < most_turns && !finished(); ++i) turn();
@@ -290,6 +306,11 @@ ServerCounters Circle::counters() const {
     sum.aborted_groups += one.aborted_groups;
     sum.stale_groups += one.stale_groups;
     sum.malformed_messages += one.malformed_messages;
+    sum.recalled_groups += one.recalled_groups;
+    sum.resumed_groups += one.resumed_groups;
+    sum.discarded_groups += one.discarded_groups;
+    sum.filtered_groups += one.filtered_groups;
+    sum.reused_tokens += one.reused_tokens;
   }
   return sum;
 }

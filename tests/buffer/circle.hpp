@@ -18,6 +18,7 @@
 #include "physarum/buffer/buffer_state.hpp"
 #include "physarum/buffer/server.hpp"
 
+#include "buffer/token_engine.hpp"
 #include "sample/builders.hpp"
 
 namespace physarum::buffer::testing {
@@ -25,6 +26,19 @@ namespace physarum::buffer::testing {
 namespace st = sample::testing;
 using base::GroupId;
 using exchange::LoopbackNetwork;
+
+/// A role in a test: takes turns until it is finished.
+class Actor {
+ public:
+  Actor() = default;
+  virtual ~Actor() = default;
+  Actor(const Actor&) = delete;
+  Actor& operator=(const Actor&) = delete;
+  Actor(Actor&&) = delete;
+  Actor& operator=(Actor&&) = delete;
+  virtual void turn(std::int64_t now) = 0;
+  [[nodiscard]] virtual bool finished() const = 0;
+};
 
 /// What a test wants of a circle in one process: buffer ranks, then trainers, then engines.
 struct CircleOptions {
@@ -46,19 +60,10 @@ struct CircleOptions {
   std::shared_ptr<const BufferState> resumed;
   std::int64_t save_at = -1;  ///< trainers ask for a snapshot when so many steps are finished
   std::filesystem::path save_trigger;
-};
-
-/// A role in a test: takes turns until it is finished.
-class Actor {
- public:
-  Actor() = default;
-  virtual ~Actor() = default;
-  Actor(const Actor&) = delete;
-  Actor& operator=(const Actor&) = delete;
-  Actor(Actor&&) = delete;
-  Actor& operator=(Actor&&) = delete;
-  virtual void turn(std::int64_t now) = 0;
-  [[nodiscard]] virtual bool finished() const = 0;
+  std::optional<Script> script;  ///< engines are TokenEngines that follow it
+  /// Engines are these: whatever a benchmark measures.
+  std::function<std::unique_ptr<Actor>(exchange::Transport&, std::vector<base::WorldRank>)>
+      make_engine;
 };
 
 /// An engine that answers leases after a number of turns that depends on chance, in any order. It
@@ -171,6 +176,8 @@ class Circle {
   std::vector<std::unique_ptr<BufferServer>> servers;
   std::unique_ptr<ScriptedTrainers> trainers;
   std::vector<std::unique_ptr<ScriptedEngine>> engines;
+  std::vector<std::unique_ptr<TokenEngine>> token_engines;  ///< instead, if there is a script
+  std::vector<std::unique_ptr<Actor>> other_engines;        ///< of make_engine
 };
 
 /// Steps of four groups of two samples, nothing archived.

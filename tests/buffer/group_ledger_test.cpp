@@ -140,6 +140,89 @@ TEST_F(LedgerTest, groups_too_old_for_the_step_are_named_and_left_out) {
   EXPECT_EQ(ledger_.next(rule, WeightVersion(1)), GroupId(2));
 }
 
+VersionPolicy over_sampling_policy() {
+  BufferOptions options;
+  options.over_sampling_batch_size = 64;
+  options.partial_rollout = true;
+  options.partial_rollout_max_age = 5;
+  options.partial_rollout_max_resumes = 2;
+  return VersionPolicy::of(options, sample::Purpose::train, true);
+}
+
+/// A step takes two groups and draws four.
+TEST(OverSamplingLedger, each_step_draws_what_came_back_and_then_fresh_groups) {
+  GroupLedger ledger({2, 0, 10, 4}, 8);
+  const auto rule = over_sampling_policy();
+  const auto lend_all = [&](std::int64_t published) {
+    std::vector<std::int64_t> lent;
+    while (const auto group = ledger.next(rule, WeightVersion(published))) {
+      ledger.lend(*group, LeaseId(group->value()));
+      lent.push_back(group->value());
+    }
+    return lent;
+  };
+  EXPECT_EQ(ledger.available(rule, WeightVersion(0)), 4);
+  EXPECT_EQ(lend_all(0), (std::vector<std::int64_t>{0, 1, 2, 3}));
+  ASSERT_EQ(ledger.store(GroupId(3), arrived(3, 0)), GroupLedger::Stored::yes);
+  EXPECT_TRUE(select_batch(ledger, rule, 0).groups.empty());
+  ASSERT_EQ(ledger.store(GroupId(1), arrived(1, 0)), GroupLedger::Stored::yes);
+  EXPECT_EQ(select_batch(ledger, rule, 0).groups, (std::vector{GroupId(1), GroupId(3)}));
+  (void)ledger.take(select_batch(ledger, rule, 0).groups);
+  EXPECT_EQ(ledger.lent_groups(), (std::vector{GroupId(0), GroupId(2)}));
+  ledger.hand_back(GroupId(2), WeightVersion(0));
+  EXPECT_TRUE(lend_all(0).empty()) << "the next step is not open";
+  EXPECT_EQ(lend_all(1), (std::vector<std::int64_t>{2, 4, 5}));
+  EXPECT_EQ(ledger.find(GroupId(2))->resumes, 1);
+  EXPECT_EQ(ledger.find(GroupId(4))->resumes, 0);
+  ledger.discard(GroupId(4));
+  EXPECT_EQ(ledger.store(GroupId(4), arrived(4, 1)), GroupLedger::Stored::discarded);
+  EXPECT_EQ(ledger.store(GroupId(9), arrived(9, 1)), GroupLedger::Stored::unexpected);
+}
+
+TEST(OverSamplingLedger, a_step_waits_for_what_is_due_and_lends_it_whatever_the_draw_says) {
+  // A run that goes on with a smaller draw than the one that it goes on from.
+  BufferState state;
+  state.step = 3;
+  state.fresh_group = 40;
+  for (const std::int64_t id : {20, 21, 22, 23, 24, 30}) {
+    const std::int64_t resumes = id == 30 ? 2 : 0;
+    state.open.push_back({GroupId(id), OpenGroup::State::waiting, {LeaseId(id)}, resumes});
+    auto group = st::unfinished_group(id, 2);
+    state.unfinished.push_back(group);
+  }
+  GroupLedger ledger({2, 3, 10, 4}, 8);
+  ledger.restore(state, [](GroupId) { return 0; });
+  const auto rule = over_sampling_policy();
+  const auto first = ledger.next(rule, WeightVersion(3));
+  EXPECT_EQ(first, GroupId(30)) << "it is due";
+  ledger.lend(*first, LeaseId(100));
+  for (const std::int64_t id : {20, 21, 22}) {
+    ASSERT_EQ(ledger.next(rule, WeightVersion(3)), GroupId(id));
+    ledger.lend(GroupId(id), LeaseId(100 + id));
+  }
+  EXPECT_FALSE(ledger.next(rule, WeightVersion(3)));
+  for (const std::int64_t id : {20, 21, 22})
+    ASSERT_EQ(ledger.store(GroupId(id), arrived(id, 3)), GroupLedger::Stored::yes);
+  EXPECT_TRUE(select_batch(ledger, rule, 3).groups.empty()) << "group 30 is due";
+  ledger.give_back(GroupId(30));
+  EXPECT_EQ(ledger.available(rule, WeightVersion(3)), 1);
+  EXPECT_EQ(ledger.next(rule, WeightVersion(3)), GroupId(30));
+  ASSERT_EQ(ledger.store(GroupId(30), arrived(30, 3)), GroupLedger::Stored::yes);
+  EXPECT_EQ(select_batch(ledger, rule, 3).groups.size(), 2U);
+}
+
+TEST(OverSamplingLedger, what_is_due_goes_before_what_arrived_earlier) {
+  GroupLedger ledger({2, 6, 10, 4}, 8);
+  const auto rule = over_sampling_policy();
+  while (const auto group = ledger.next(rule, WeightVersion(6)))
+    ledger.lend(*group, LeaseId(group->value()));
+  for (const std::int64_t id : {12, 13, 14, 15}) {
+    const std::int64_t oldest = id == 15 ? 1 : 6;  // five steps old: its last chance
+    ASSERT_EQ(ledger.store(GroupId(id), arrived(id, oldest)), GroupLedger::Stored::yes);
+  }
+  EXPECT_EQ(select_batch(ledger, rule, 6).groups, (std::vector{GroupId(12), GroupId(15)}));
+}
+
 TEST(VersionPolicy, leases_open_by_staleness_and_name_what_they_need) {
   const auto one_step = policy(Mode::one_step_async, 1);
   EXPECT_EQ(one_step.rule, sample::VersionRule::exactly);

@@ -46,6 +46,27 @@ TEST(BufferOptions, contradictions_are_the_users_error) {
         o.mode = Mode::one_step_async;
         o.max_weight_staleness = 2;
       },
+      [](BufferOptions& o) { o.over_sampling_batch_size = 7; },
+      [](BufferOptions& o) { o.partial_rollout = true; },
+      [](BufferOptions& o) {
+        o.partial_rollout = true;
+        o.over_sampling_batch_size = 8;  // no surplus
+      },
+      [](BufferOptions& o) { o.mask_offpolicy_in_partial_rollout = true; },
+      [](BufferOptions& o) { o.partial_rollout_max_age = 2; },
+      [](BufferOptions& o) { o.partial_rollout_max_resumes = 2; },
+      [](BufferOptions& o) {
+        o.mode = Mode::async;
+        o.over_sampling_batch_size = 16;
+      },
+      [](BufferOptions& o) {
+        o.mode = Mode::one_step_async;
+        o.dynamic_sampling_filter = DynamicFilter::check_reward_nonzero_std;
+      },
+      [](BufferOptions& o) {
+        o.n_samples_per_prompt = 1;
+        o.dynamic_sampling_filter = DynamicFilter::check_reward_nonzero_std;
+      },
   };
   int number = 0;
   for (const auto& break_it : breaks) {
@@ -91,17 +112,54 @@ TEST(BufferOptions, the_buffer_holds_at_least_a_batch) {
   EXPECT_EQ(options.capacity_groups(), 16);
   options.async_data_buffer_capacity_factor = 1;
   EXPECT_EQ(options.capacity_groups(), 8);
+  options.over_sampling_batch_size = 20;
+  EXPECT_EQ(options.capacity_groups(), 28);
+}
+
+TEST(BufferOptions, over_sampling_is_off_unless_it_is_asked_for) {
+  auto options = valid();
+  EXPECT_FALSE(options.over_samples());
+  options.over_sampling_batch_size = 16;
+  EXPECT_TRUE(options.over_samples());
+  options.partial_rollout = true;
+  options.mask_offpolicy_in_partial_rollout = true;
+  options.partial_rollout_max_age = 1;
+  options.partial_rollout_max_resumes = 3;
+  EXPECT_NO_THROW(options.validate());
+  options.mode = Mode::colocate;
+  EXPECT_NO_THROW(options.validate());
+  EXPECT_EQ(options.most_age(), 1);
+  EXPECT_EQ(options.most_resumes(), 3);
 }
 
 TEST(BufferOptions, flags_reach_their_fields) {
   BufferOptions options;
   base::OptionTable table;
   declare_options(table, options);
-  const auto rest = base::read_arguments(
-      {"--mode", "async", "--max-weight-staleness", "3", "--rollout-batch-size=16",
-       "--use-dynamic-batch-size", "--max-tokens-per-gpu", "512", "--num-rollout", "7",
-       "--no-save-samples", "--lease-deadline", "12.5"},
-      table);
+  const auto rest = base::read_arguments({"--mode",
+                                          "async",
+                                          "--max-weight-staleness",
+                                          "3",
+                                          "--rollout-batch-size=16",
+                                          "--use-dynamic-batch-size",
+                                          "--max-tokens-per-gpu",
+                                          "512",
+                                          "--num-rollout",
+                                          "7",
+                                          "--no-save-samples",
+                                          "--lease-deadline",
+                                          "12.5",
+                                          "--over-sampling-batch-size",
+                                          "24",
+                                          "--partial-rollout",
+                                          "--mask-offpolicy-in-partial-rollout",
+                                          "--partial-rollout-max-age",
+                                          "3",
+                                          "--partial-rollout-max-resumes",
+                                          "4",
+                                          "--dynamic-sampling-filter",
+                                          "check_reward_nonzero_std_with_fallback"},
+                                         table);
   EXPECT_TRUE(rest.empty());
   EXPECT_EQ(options.mode, Mode::async);
   EXPECT_EQ(options.staleness(), 3);
@@ -111,6 +169,12 @@ TEST(BufferOptions, flags_reach_their_fields) {
   EXPECT_EQ(options.num_rollout, 7);
   EXPECT_FALSE(options.save_samples);
   EXPECT_EQ(options.lease_deadline_s, 12.5);
+  EXPECT_EQ(options.groups_per_draw(), 24);
+  EXPECT_TRUE(options.partial_rollout);
+  EXPECT_TRUE(options.mask_offpolicy_in_partial_rollout);
+  EXPECT_EQ(options.most_age(), 3);
+  EXPECT_EQ(options.most_resumes(), 4);
+  EXPECT_EQ(options.dynamic_sampling_filter, DynamicFilter::check_reward_nonzero_std_with_fallback);
 }
 
 }  // namespace

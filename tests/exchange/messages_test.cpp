@@ -26,7 +26,10 @@ auto all_messages() {
   const auto group = st::make_group(4, 2);
   return std::tuple{
       WorkRequest{7, 3, WeightVersion(2), WeightVersion(1)},
-      WorkReply{{st::make_lease(1), st::make_lease(2)}, WeightVersion(4), RunState::over},
+      WorkReply{{st::make_lease(1), st::begun_lease(2)},
+                WeightVersion(4),
+                RunState::over,
+                {{LeaseId(7), RecallForm::hand_back}, {LeaseId(9), RecallForm::drop}}},
       TakeRequest{5},
       TakeReply{make_plan()},
       FetchRequest{5, {{GroupId(1), SampleId(4)}, {GroupId(2), SampleId(9)}}},
@@ -37,6 +40,7 @@ auto all_messages() {
       Finish{},
       Goodbye{},
       Delivery{group},
+      HandBack{st::unfinished_group(4, 2)},
       Arrival{GroupId(4),
               LeaseId(9),
               WorldRank(3),
@@ -121,6 +125,11 @@ TEST(Messages, an_archive_order_stays_in_its_directory) {
   EXPECT_THROW(
       (void)decode<ArchiveOrder>(encode(ArchiveOrder{3, sample::Purpose::train, "../up.h5", {}})),
       base::MalformedBytes);
+}
+
+TEST(Messages, only_what_is_unfinished_is_handed_back) {
+  EXPECT_THROW((void)decode<HandBack>(encode(HandBack{st::make_group(4, 2)})),
+               base::MalformedBytes);
 }
 
 TEST(Messages, every_kind_has_a_name_and_others_have_none) {

@@ -77,6 +77,60 @@ TEST_F(WorkClientTest, refuses_groups_that_answer_no_lease) {
   EXPECT_THROW(client_.hand_in(st::answer(st::make_lease(), 2)), base::ContractViolation);
 }
 
+TEST_F(WorkClientTest, hands_recalled_groups_back_to_the_head) {
+  client_.poll(4, WeightVersion());
+  const auto lease = st::begun_lease();
+  reply({{lease}, WeightVersion(7), RunState::going, {{lease.id, RecallForm::hand_back}}});
+  client_.poll(0, WeightVersion());
+  ASSERT_EQ(client_.take_leases(), std::vector{lease});
+  EXPECT_EQ(client_.take_recalls(), (std::vector{Recall{lease.id, RecallForm::hand_back}}));
+  EXPECT_TRUE(client_.take_recalls().empty());
+  auto group = st::answer(lease, 2);
+  EXPECT_THROW(client_.hand_back(group), base::ContractViolation) << "it is finished";
+  group.samples[1].status = sample::SampleStatus::aborted;
+  client_.hand_back(group);
+  EXPECT_EQ(client_.leases_in_flight(), 0);
+  EXPECT_TRUE(next_request());
+  auto envelope = head_.try_receive(Party::server);
+  if (envelope && envelope->kind == MessageKind::work_request)
+    envelope = head_.try_receive(Party::server);
+  ASSERT_TRUE(envelope);
+  ASSERT_EQ(envelope->kind, MessageKind::hand_back);
+  EXPECT_EQ(decode<HandBack>(envelope->bytes).group, group);
+  EXPECT_THROW(client_.hand_back(group), base::ContractViolation) << "twice";
+}
+
+TEST_F(WorkClientTest, a_dropped_lease_is_forgotten) {
+  client_.poll(4, WeightVersion());
+  const auto taken = st::make_lease(1), waiting = st::make_lease(2);
+  reply({{taken}, WeightVersion(7), RunState::going});
+  client_.poll(0, WeightVersion());
+  (void)client_.take_leases();
+  reply({{waiting}, WeightVersion(7), RunState::going});
+  reply({{},
+         WeightVersion(7),
+         RunState::going,
+         {{taken.id, RecallForm::drop},
+          {waiting.id, RecallForm::drop},
+          {base::LeaseId(77), RecallForm::drop}}});
+  client_.poll(0, WeightVersion());
+  EXPECT_TRUE(client_.take_leases().empty()) << "it was dropped before it was taken";
+  EXPECT_EQ(client_.take_recalls(), (std::vector{Recall{taken.id, RecallForm::drop}}));
+  EXPECT_EQ(client_.leases_in_flight(), 0);
+}
+
+TEST_F(WorkClientTest, a_recall_that_crossed_the_group_means_nothing) {
+  client_.poll(4, WeightVersion());
+  const auto lease = st::make_lease();
+  reply({{lease}, WeightVersion(7), RunState::going});
+  client_.poll(0, WeightVersion());
+  (void)client_.take_leases();
+  client_.hand_in(st::answer(lease, 2));
+  reply({{}, WeightVersion(7), RunState::going, {{lease.id, RecallForm::hand_back}}});
+  client_.poll(0, WeightVersion());
+  EXPECT_TRUE(client_.take_recalls().empty());
+}
+
 TEST_F(WorkClientTest, says_goodbye_to_every_buffer_when_it_is_over) {
   client_.poll(4, WeightVersion());
   (void)next_request();

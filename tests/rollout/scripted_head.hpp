@@ -23,6 +23,12 @@ class ScriptedHead {
   void lend(sample::Lease lease) { leases_.push_back(std::move(lease)); }
   void announce(std::int64_t version) { newest_ = base::WeightVersion(version); }
   void end() { over_ = true; }
+  void recall(base::LeaseId lease, exchange::RecallForm form) { recalls_.push_back({lease, form}); }
+  void forget(std::int64_t group) { groups_.erase(group); }
+  /// What was handed back, by group.
+  [[nodiscard]] const std::map<std::int64_t, sample::SampleGroup>& returned() const {
+    return returned_;
+  }
   [[nodiscard]] const std::map<std::int64_t, sample::SampleGroup>& groups() const {
     return groups_;
   }
@@ -36,6 +42,10 @@ class ScriptedHead {
         auto group = exchange::decode<exchange::Delivery>(envelope->bytes).group;
         const auto id = group.id.value();
         groups_.emplace(id, std::move(group));
+      } else if (envelope->kind == exchange::MessageKind::hand_back) {
+        auto group = exchange::decode<exchange::HandBack>(envelope->bytes).group;
+        const auto id = group.id.value();
+        returned_.insert_or_assign(id, std::move(group));
       } else if (envelope->kind == exchange::MessageKind::alarm) {
         alarms_.push_back(exchange::decode<exchange::Alarm>(envelope->bytes).text);
       }
@@ -54,7 +64,9 @@ class ScriptedHead {
       reply.leases.push_back(std::move(leases_.front()));
       leases_.pop_front();
     }
-    if (reply.leases.empty() && !over_ && newest_ == request_->known) return;
+    reply.recalls = std::exchange(recalls_, {});
+    if (reply.leases.empty() && reply.recalls.empty() && !over_ && newest_ == request_->known)
+      return;
     exchange::send(network_.endpoint(0), base::WorldRank(1), reply);
     request_.reset();
   }
@@ -63,6 +75,8 @@ class ScriptedHead {
   exchange::WorkClient client_;
   std::deque<sample::Lease> leases_;
   std::map<std::int64_t, sample::SampleGroup> groups_;
+  std::map<std::int64_t, sample::SampleGroup> returned_;
+  std::vector<exchange::Recall> recalls_;
   std::vector<std::string> alarms_;
   std::optional<exchange::WorkRequest> request_;
   base::WeightVersion newest_;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "physarum/base/philox.hpp"
 
@@ -78,6 +79,22 @@ inline SampleGroup make_group(std::int64_t group, std::int64_t n_samples,
   return result;
 }
 
+/// The last sample of the group is not finished; it has three tokens of two versions.
+inline SampleGroup unfinished_group(std::int64_t group, std::int64_t n_samples) {
+  auto result = make_group(group, n_samples, 1);
+  Sample& last = result.samples.back();
+  last.tokens.resize(static_cast<std::size_t>(last.prompt_tokens));
+  last.tokens.insert(last.tokens.end(), {5, 6, 7});
+  last.mask.assign(3, 1);
+  last.log_probs = {-0.5F, -0.25F, -1.0F};
+  last.versions = {{WeightVersion(1), 2}, {WeightVersion(2), 1}};
+  last.status = SampleStatus::aborted;
+  last.reward = 0;
+  last.response.clear();
+  last.evidence = {};
+  return result;
+}
+
 /// What an honest engine makes of a lease; depends on the sample ids, not on lease or engine.
 inline SampleGroup answer(const Lease& lease, std::int64_t version) {
   SampleGroup group;
@@ -121,6 +138,16 @@ inline Lease make_lease(std::int64_t id = 5) {
   lease.sampling.max_response_tokens = 16;
   lease.owner = 1;
   lease.history = {LeaseId(1), LeaseId(4)};
+  return lease;
+}
+
+/// A lease whose group was begun under another one.
+inline Lease begun_lease(std::int64_t id = 5) {
+  auto lease = make_lease(id);
+  lease.purpose = Purpose::train;
+  auto group = unfinished_group(lease.group.value(), lease.n_samples);
+  for (auto& sample : group.samples) sample.prompt = lease.prompt.id;
+  lease.begun = std::move(group.samples);
   return lease;
 }
 

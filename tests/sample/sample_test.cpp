@@ -114,6 +114,28 @@ TEST(Sample, a_removed_one_trains_no_tokens) {
   EXPECT_EQ(sample.trained_tokens(), 0);
 }
 
+TEST(Sample, tokens_of_older_versions_can_be_masked) {
+  for (const std::int64_t version : {1, 2, 3, 4}) {
+    auto sample = testing::make_sample(5, 1, 1, 1);
+    sample.tokens.resize(static_cast<std::size_t>(sample.prompt_tokens) + 5, 3);
+    sample.mask = {1, 1, 0, 1, 1};
+    sample.log_probs = {-1, -2, 0, -3, -4};
+    sample.versions = {{WeightVersion(1), 2}, {WeightVersion(2), 1}, {WeightVersion(3), 2}};
+    auto summary = summarise(sample, 0);
+    EXPECT_EQ(summary.newest_tokens, 2);
+    mask_older_than(sample, WeightVersion(version));
+    EXPECT_FALSE(find_fault(sample, Purpose::train));
+    // Of a batch whose samples end with its own version or before it.
+    if (version >= 3 || version == 1) {
+      mask_older_than(summary, WeightVersion(version));
+      EXPECT_EQ(summary.trained_tokens, sample.trained_tokens()) << version;
+    }
+    const std::vector<std::uint8_t> expected[] = {
+        {1, 1, 0, 1, 1}, {0, 0, 0, 1, 1}, {0, 0, 0, 1, 1}, {0, 0, 0, 0, 0}};
+    EXPECT_EQ(sample.mask, expected[version - 1]);
+  }
+}
+
 TEST(SampleGroup, members_share_ids_and_stand_in_order) {
   EXPECT_EQ(find_fault(make_group(5, 4)), std::nullopt);
   auto swapped = make_group(5, 4);

@@ -63,7 +63,21 @@ TEST(Wire, returns_what_was_written) {
   EXPECT_EQ(decode_group(encode(testing::make_group(5, 4))), testing::make_group(5, 4));
   EXPECT_EQ(decode_group(encode(make_cut_group())), make_cut_group());
   EXPECT_EQ(decode_lease(encode(testing::make_lease())), testing::make_lease());
+  EXPECT_EQ(decode_lease(encode(testing::begun_lease())), testing::begun_lease());
   EXPECT_EQ(decode_plan(encode(make_plan())), make_plan());
+}
+
+TEST(Wire, a_lease_goes_on_with_its_own_unfinished_group_or_with_nothing) {
+  const auto malformed = [](auto spoil) {
+    auto lease = testing::begun_lease();
+    spoil(lease);
+    EXPECT_THROW((void)decode_lease(encode(lease)), MalformedBytes);
+  };
+  malformed([](Lease& lease) { lease.begun.pop_back(); });
+  malformed([](Lease& lease) { lease.begun.back().status = SampleStatus::completed; });
+  malformed([](Lease& lease) { lease.begun.back().group = GroupId(77); });
+  malformed([](Lease& lease) { lease.first_sample = SampleId(13); });
+  malformed([](Lease& lease) { lease.begun.front().mask.clear(); });
 }
 
 TEST(Wire, the_least_sizes_are_no_larger_than_empty_values) {

@@ -27,6 +27,7 @@ struct OpenGroup {
   State state = State::waiting;
   /// All leases so far, of a lent one the last is open; none if it was taken and is put back.
   std::vector<base::LeaseId> history;
+  std::int64_t resumes = 0;  ///< leases that went on with tokens of earlier ones
   friend bool operator==(const OpenGroup&, const OpenGroup&) = default;
 };
 
@@ -43,6 +44,8 @@ struct BufferState {
   ServerCounters counters;
   std::string report;                       ///< what ServerReports::save_state said
   std::vector<sample::SampleGroup> groups;  ///< those that are stored, by id
+  /// What there is of groups that are not stored, by id: at least one sample of each is aborted.
+  std::vector<sample::SampleGroup> unfinished;
 
   /// This rank's part as bytes, and back. decode() throws base::MalformedBytes.
   [[nodiscard]] base::Bytes encode() const;

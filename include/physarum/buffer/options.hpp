@@ -13,6 +13,13 @@ namespace physarum::buffer {
 /// generate and train in turns.
 enum class Mode : std::uint8_t { sync, one_step_async, async, colocate };
 
+/// Which finished groups are no good to learn from.
+enum class DynamicFilter : std::uint8_t {
+  none,
+  check_reward_nonzero_std,                ///< groups whose rewards are all alike
+  check_reward_nonzero_std_with_fallback,  ///< the same, unless more had to be drawn in their place
+};
+
 /// Who works on what, and how a batch is cut. Names and meanings are slime's where it has them.
 struct BufferOptions {
   Mode mode = Mode::sync;
@@ -24,6 +31,12 @@ struct BufferOptions {
   bool use_dynamic_batch_size = false;
   std::optional<std::int64_t> max_tokens_per_gpu;  ///< per micro-batch, with dynamic batch size
   bool rollout_shuffle = false;
+  std::optional<std::int64_t> over_sampling_batch_size;  ///< groups drawn at a time
+  bool partial_rollout = false;                    ///< keep what is unfinished when a step is full
+  bool mask_offpolicy_in_partial_rollout = false;  ///< learn from the step's own tokens only
+  std::optional<std::int64_t> partial_rollout_max_age;      ///< in steps
+  std::optional<std::int64_t> partial_rollout_max_resumes;  ///< of one group
+  DynamicFilter dynamic_sampling_filter = DynamicFilter::none;
   std::optional<std::int64_t> num_rollout;  ///< rollout steps of the run; wins over num_epoch
   std::optional<std::int64_t> num_epoch;
   std::optional<std::int64_t> max_weight_staleness;  ///< async: 1 if not given
@@ -42,6 +55,21 @@ struct BufferOptions {
 
   /// How long a client may be silent, in seconds.
   [[nodiscard]] double patience_s() const { return distributed_timeout_minutes * 60; }
+  /// True if a step takes the groups that are finished and good first, instead of certain ones.
+  [[nodiscard]] bool over_samples() const {
+    return over_sampling_batch_size || partial_rollout ||
+           dynamic_sampling_filter != DynamicFilter::none;
+  }
+  /// Groups that a step begins to work on at a time, if it over-samples.
+  [[nodiscard]] std::int64_t groups_per_draw() const {
+    return over_sampling_batch_size.value_or(rollout_batch_size);
+  }
+  /// With partial_rollout: steps by which a token may be older than the step that learns from it.
+  [[nodiscard]] std::int64_t most_age() const { return partial_rollout_max_age.value_or(8); }
+  /// With partial_rollout: how often a group is taken up again; then its step waits for it.
+  [[nodiscard]] std::int64_t most_resumes() const {
+    return partial_rollout_max_resumes.value_or(8);
+  }
   /// Versions by which a sample may be older than the weights that learn from it.
   [[nodiscard]] std::int64_t staleness() const;
   /// True if trainers must take the batch of step s + 1 before they publish version s + 1: its

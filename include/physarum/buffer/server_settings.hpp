@@ -112,6 +112,12 @@ struct ServerCounters {
   std::int64_t aborted_groups = 0;
   std::int64_t stale_groups = 0;  ///< too old when taken: generated again
   std::int64_t malformed_messages = 0;
+  // With over-sampling.
+  std::int64_t recalled_groups = 0;   ///< came back unfinished, because a step was full
+  std::int64_t resumed_groups = 0;    ///< lent with tokens of an earlier lease
+  std::int64_t discarded_groups = 0;  ///< given up, because a step was full
+  std::int64_t filtered_groups = 0;   ///< dropped by the dynamic filter
+  std::int64_t reused_tokens = 0;     ///< of earlier leases, in resumed groups
 };
 
 }  // namespace physarum::buffer

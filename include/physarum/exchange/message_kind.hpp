@@ -24,6 +24,7 @@ enum class MessageKind : int {
   arrival,           ///< buffer rank: "I have stored this group"
   archive_ready,     ///< buffer rank: "I am entering the archive"
   alarm,             ///< engine: "the run cannot go on"
+  hand_back,         ///< engine: a recalled group, unfinished
   // to a buffer rank
   delivery,        ///< engine: a finished group
   fetch_request,   ///< trainer: "send me these samples"

@@ -36,11 +36,25 @@ struct WorkRequest {
 
 enum class RunState : std::uint8_t { going, over };
 
+/// What becomes of a lease that nobody waits for any more.
+enum class RecallForm : std::uint8_t {
+  hand_back,  ///< what there is comes back to the head, to be finished under another lease
+  drop,       ///< nothing of it is wanted
+};
+
+struct Recall {
+  LeaseId lease;
+  RecallForm form = RecallForm::hand_back;
+  friend bool operator==(const Recall&, const Recall&) = default;
+};
+
 struct WorkReply {
   static constexpr MessageKind kind = MessageKind::work_reply;
   std::vector<sample::Lease> leases;
   WeightVersion newest;
   RunState state = RunState::going;
+  std::vector<Recall> recalls =
+      {};  ///< of leases in earlier replies; finished ones come in as ever
 };
 
 struct TakeRequest {
@@ -157,6 +171,13 @@ struct Delivery {
   sample::SampleGroup group;
 };
 
+/// Engine to head: all samples of a recalled lease, at least one of status `aborted` with the
+/// tokens that it has. The head keeps them until the group is finished.
+struct HandBack {
+  static constexpr MessageKind kind = MessageKind::hand_back;
+  sample::SampleGroup group;
+};
+
 enum class DeliveryOutcome : std::uint8_t {
   stored,
   repeated,  ///< the group was there already, or is done: ignored
@@ -220,6 +241,7 @@ struct Shutdown {
 [[nodiscard]] Bytes encode(const Finish& message);
 [[nodiscard]] Bytes encode(const Goodbye& message);
 [[nodiscard]] Bytes encode(const Delivery& message);
+[[nodiscard]] Bytes encode(const HandBack& message);
 [[nodiscard]] Bytes encode(const Arrival& message);
 [[nodiscard]] Bytes encode(const Release& message);
 [[nodiscard]] Bytes encode(const ArchiveOrder& message);
@@ -267,6 +289,8 @@ template <>
 Goodbye decode<Goodbye>(ByteView bytes);
 template <>
 Delivery decode<Delivery>(ByteView bytes);
+template <>
+HandBack decode<HandBack>(ByteView bytes);
 template <>
 Arrival decode<Arrival>(ByteView bytes);
 template <>

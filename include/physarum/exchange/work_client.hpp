@@ -9,6 +9,7 @@
 #include "physarum/sample/lease.hpp"
 #include "physarum/sample/sample_group.hpp"
 
+#include "physarum/exchange/messages.hpp"
 #include "physarum/exchange/transport.hpp"
 
 namespace physarum::exchange {
@@ -32,6 +33,10 @@ class WorkClient {
   /// Leases that came since the last call, in the order in which they should be worked on. A group
   /// may be larger than the room that was offered if the engine had no other work.
   [[nodiscard]] std::vector<sample::Lease> take_leases();
+  /// Recalls that came since the last call, of leases that take_leases() gave and that are not
+  /// handed in. After one of form `drop` the lease is forgotten: stop working on it. After
+  /// `hand_back`: stop, and hand it back. To finish it all the same and hand it in is no error.
+  [[nodiscard]] std::vector<Recall> take_recalls();
   /// Newest version that the head has told of; invalid at first. Its weights can be pulled.
   [[nodiscard]] WeightVersion newest_version() const { return newest_; }
   /// Leases that were received and not handed in.
@@ -41,6 +46,11 @@ class WorkClient {
   /// group breaks an invariant or does not belong to such a lease. Members of status `aborted` make
   /// the buffer lend the group again.
   void hand_in(const sample::SampleGroup& group);
+
+  /// Hands back a recalled lease: all its samples, those that are not finished with status
+  /// `aborted` and the tokens that they have. Throws ContractViolation like hand_in(), and if none
+  /// is aborted.
+  void hand_back(const sample::SampleGroup& group);
 
   /// Tells the head why the run cannot go on; the head ends it.
   void raise_alarm(std::string_view why);
@@ -52,6 +62,8 @@ class WorkClient {
 
  private:
   void receive(const Envelope& envelope);
+  void recall(const Recall& recall);
+  void check_answer(const sample::SampleGroup& group) const;
   void ask(std::int64_t free_samples, WeightVersion current);
   void end();
   Transport& transport_;
@@ -59,6 +71,7 @@ class WorkClient {
   std::optional<std::int64_t> asked_free_;  ///< room stated in the open question
   std::int64_t replies_ = 0;                ///< answers seen so far
   std::vector<sample::Lease> fresh_;
+  std::vector<Recall> recalls_;
   struct Held {
     base::GroupId group;
     sample::Purpose purpose;

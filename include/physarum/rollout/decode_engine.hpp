@@ -35,19 +35,11 @@ struct EngineLimits {
   PrefixReuse prefix_reuse = PrefixReuse::on;  ///< results are the same with and without
 };
 
-/// Answers to one prompt.
-struct GenerateRequest {
-  std::vector<base::TokenId> prompt;  ///< at least one token
-  base::SampleId first_sample;        ///< the i-th answer is drawn from the numbers of this id + i
-  std::int64_t n_samples = 1;
-  sample::SamplingOptions sampling;
-};
-
 enum class Ending {
   stopped,    ///< by a stop token, which is the last token
   matched,    ///< by a stop string, which ends in the last token (perhaps not with it)
   truncated,  ///< by a limit of tokens
-  aborted,    ///< by new weights (PauseGenerationMode::abort)
+  aborted,    ///< by new weights (PauseGenerationMode::abort), or by give_up()
   failed,     ///< the model's logits were not finite
 };
 
@@ -63,6 +55,17 @@ struct Generated {
   std::vector<sample::VersionRun> versions;
   Ending ending = Ending::stopped;
   double seconds = 0;  ///< from the first work on its prompt
+};
+
+/// Answers to one prompt.
+struct GenerateRequest {
+  std::vector<base::TokenId> prompt;  ///< at least one token
+  base::SampleId first_sample;        ///< the i-th answer is drawn from the numbers of this id + i
+  std::int64_t n_samples = 1;
+  sample::SamplingOptions sampling;
+  /// None, or one for each answer: response, log_probs, versions and seconds that it has already
+  /// (perhaps none). It goes on behind them, with the random number of its next position.
+  std::vector<Generated> begun = {};
 };
 
 struct EngineStatistics {
@@ -117,9 +120,14 @@ class DecodeEngine {
   /// Most tokens that an answer to a prompt of this length may have; 0: there is no room for one.
   [[nodiscard]] std::int64_t response_room(std::int64_t prompt_tokens,
                                            const sample::SamplingOptions& sampling) const;
-  /// Queues a request, whose response_room() is at least 1 and whose token ids are all in the
-  /// vocabulary. Works on requests in the order in which they came.
+  /// Queues a request, whose response_room() is at least 1 and more than any answer has already,
+  /// and whose token ids are all in the vocabulary. Works on requests in the order in which they
+  /// came.
   void add(GenerateRequest request);
+  /// Stops those of the answers first, first + 1, ... that have not ended, and returns them with
+  /// what they have (Ending::aborted). A request with it among `begun` goes on there: under the
+  /// same weights to the same bits as if nothing had been.
+  [[nodiscard]] std::vector<Generated> give_up(base::SampleId first, std::int64_t n_samples);
   /// Does one step; there are weights. Returns the sequences that ended.
   [[nodiscard]] std::vector<Generated> step();
   /// Gives up everything.

@@ -17,7 +17,8 @@ struct SampleSummary {
   std::int64_t prompt_tokens = 0;
   std::int64_t response_tokens = 0;
   std::int64_t trained_tokens = 0;
-  int owner = 0;  ///< world rank of the buffer rank that stores it
+  std::int64_t newest_tokens = 0;  ///< those of them that the newest version made
+  int owner = 0;                   ///< world rank of the buffer rank that stores it
   WeightVersion oldest;
   WeightVersion newest;
   SampleStatus status = SampleStatus::completed;
@@ -29,6 +30,9 @@ struct SampleSummary {
 };
 
 [[nodiscard]] SampleSummary summarise(const Sample& sample, int owner);
+
+/// What mask_older_than() makes of the sample, whose newest version is `version` or older.
+void mask_older_than(SampleSummary& summary, WeightVersion version);
 
 /// Indices into BatchPlan::samples, ascending. Empty if there are fewer samples than micro-batches.
 using MicroBatch = std::vector<std::int64_t>;

@@ -5,15 +5,11 @@
 
 #include "physarum/sample/ids.hpp"
 #include "physarum/sample/prompt.hpp"
+#include "physarum/sample/purpose.hpp"
+#include "physarum/sample/sample.hpp"
 #include "physarum/sample/sampling_options.hpp"
 
 namespace physarum::sample {
-
-enum class Purpose : std::uint8_t {
-  train,       ///< generate and verify, for learning
-  evaluate,    ///< generate and verify, for a figure
-  supervised,  ///< no generation: the response is the label (SFT)
-};
 
 /// Which weights may answer a lease.
 enum class VersionRule : std::uint8_t {
@@ -37,6 +33,10 @@ struct Lease {
   SamplingOptions sampling;
   int owner = 0;                 ///< world rank of the buffer rank that stores the group
   std::vector<LeaseId> history;  ///< earlier leases of the same group, oldest first
+  /// What an earlier lease has left: all samples of the group, in index order, or none. Those of
+  /// status `aborted` go on behind the tokens that they have; the others are finished and come
+  /// back as they are.
+  std::vector<Sample> begun;
   friend bool operator==(const Lease&, const Lease&) = default;
 };
 

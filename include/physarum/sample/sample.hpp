@@ -8,7 +8,7 @@
 #include "physarum/base/token_sets.hpp"
 
 #include "physarum/sample/ids.hpp"
-#include "physarum/sample/lease.hpp"
+#include "physarum/sample/purpose.hpp"
 
 namespace physarum::sample {
 
@@ -33,7 +33,7 @@ enum class SampleStatus : std::uint8_t {
   pending,    ///< never stored
   completed,  ///< ended by a stop token
   truncated,  ///< ended by a limit of tokens
-  aborted,    ///< given up by its engine: the whole group is generated again
+  aborted,    ///< given up by its engine before it was finished: its group is lent again
   failed,     ///< could not be generated or judged; never trained: also `removed`
 };
 
@@ -73,6 +73,9 @@ struct Sample {
   [[nodiscard]] WeightVersion newest_version() const;
   friend bool operator==(const Sample&, const Sample&) = default;
 };
+
+/// Tokens of weights older than `version` are not trained: mask and log-prob 0.
+void mask_older_than(Sample& sample, WeightVersion version);
 
 /// Says what is wrong with a sample that is about to be stored, if anything: ids, lengths, values
 /// of the mask, log-probs (finite and not positive on trained tokens, 0 on others; none at all if
