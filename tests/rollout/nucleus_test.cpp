@@ -20,19 +20,19 @@ namespace {
 
 using Ids = std::vector<base::TokenId>;
 
-constexpr std::int64_t vocab = 150;
+constexpr std::int64_t cut_vocab = 150;
 
 std::vector<float> spread_logits(float spread = 2.0F) {
   const base::RandomStream stream(1, base::StreamKind::test);
   std::vector<float> logits;
-  for (std::uint32_t i = 0; i < vocab; ++i) {
+  for (std::uint32_t i = 0; i < cut_vocab; ++i) {
     logits.push_back(spread * static_cast<float>(stream.normal(0, i)));
   }
   return logits;
 }
 
 sample::SamplingOptions cut_by(std::int64_t top_k, double top_p, double min_p,
-                               std::int64_t limit = vocab, double temperature = 0.9) {
+                               std::int64_t limit = cut_vocab, double temperature = 0.9) {
   sample::SamplingOptions options;
   options.temperature = temperature;
   options.top_k = top_k;
@@ -82,11 +82,11 @@ double log_share(const std::vector<float>& logits, const Ids& ids, base::TokenId
 
 TEST(Nucleus, is_what_the_cuts_leave_and_the_log_prob_is_of_the_softmax_over_it) {
   const auto logits = spread_logits();
-  Sampler sampler(vocab);
+  Sampler sampler(cut_vocab);
   for (const auto& options : {cut_by(5, 1, 0), cut_by(-1, 0.8, 0), cut_by(-1, 1, 0.1),
                               cut_by(20, 0.9, 0), cut_by(40, 0.95, 0.05), cut_by(1, 1, 0)}) {
     const auto expected = slow_nucleus(logits, options);
-    ASSERT_LT(expected.size(), std::size_t{vocab});
+    ASSERT_LT(expected.size(), std::size_t{cut_vocab});
     for (int i = 0; i < 50; ++i) {
       const auto drawn = sampler.draw(logits.data(), options, i / 50.0);
       EXPECT_EQ(copied(drawn.nucleus), expected);
@@ -99,16 +99,16 @@ TEST(Nucleus, is_what_the_cuts_leave_and_the_log_prob_is_of_the_softmax_over_it)
 
 TEST(Nucleus, is_drawn_from_as_if_it_were_not_recorded) {
   const auto logits = spread_logits();
-  Sampler sampler(vocab);
+  Sampler sampler(cut_vocab);
   for (auto options : {cut_by(5, 1, 0), cut_by(-1, 0.8, 0), cut_by(40, 0.95, 0.05)}) {
     for (int i = 0; i < 200; ++i) {
-      options.nucleus_limit = vocab;
+      options.nucleus_limit = cut_vocab;
       const auto recorded = sampler.draw(logits.data(), options, i / 200.0).token;
       options.nucleus_limit = 0;
       const auto plain = sampler.draw(logits.data(), options, i / 200.0);
       EXPECT_EQ(recorded, plain.token);
       EXPECT_TRUE(plain.nucleus.empty());
-      Ids all(vocab);
+      Ids all(cut_vocab);
       std::iota(all.begin(), all.end(), 0);
       EXPECT_NEAR(static_cast<double>(plain.log_prob),
                   log_share(logits, all, plain.token, options.temperature), 1e-5);
@@ -118,10 +118,10 @@ TEST(Nucleus, is_drawn_from_as_if_it_were_not_recorded) {
 
 TEST(Nucleus, is_not_there_where_nothing_is_cut) {
   const auto logits = spread_logits();
-  Sampler sampler(vocab);
+  Sampler sampler(cut_vocab);
   auto plain = cut_by(-1, 1, 0, 0);
-  for (const auto& options :
-       {cut_by(-1, 1, 0), cut_by(vocab, 1, 0), cut_by(vocab + 1, 1, 0), cut_by(-1, 1, 1e-12)}) {
+  for (const auto& options : {cut_by(-1, 1, 0), cut_by(cut_vocab, 1, 0),
+                              cut_by(cut_vocab + 1, 1, 0), cut_by(-1, 1, 1e-12)}) {
     for (int i = 0; i < 100; ++i) {
       const auto drawn = sampler.draw(logits.data(), options, i / 100.0);
       EXPECT_TRUE(drawn.nucleus.empty());
@@ -132,13 +132,13 @@ TEST(Nucleus, is_not_there_where_nothing_is_cut) {
       EXPECT_EQ(drawn.log_prob, same.log_prob);
     }
   }
-  const auto greedy = sampler.draw(logits.data(), cut_by(5, 0.5, 0.1, vocab, 0), 0.5);
+  const auto greedy = sampler.draw(logits.data(), cut_by(5, 0.5, 0.1, cut_vocab, 0), 0.5);
   EXPECT_TRUE(greedy.nucleus.empty());
 }
 
 TEST(Nucleus, takes_the_likeliest_up_to_the_limit) {
   const auto logits = spread_logits(0.1F);
-  Sampler sampler(vocab);
+  Sampler sampler(cut_vocab);
   const auto wide = slow_nucleus(logits, cut_by(-1, 0.9, 0));
   const auto size = std::ssize(wide);
   ASSERT_GT(size, 100);
@@ -158,8 +158,8 @@ TEST(Nucleus, takes_the_likeliest_up_to_the_limit) {
 }
 
 TEST(Nucleus, of_equals_has_those_with_the_lowest_ids) {
-  const std::vector<float> logits(vocab, 0.5F);
-  Sampler sampler(vocab);
+  const std::vector<float> logits(cut_vocab, 0.5F);
+  Sampler sampler(cut_vocab);
   const auto drawn = sampler.draw(logits.data(), cut_by(-1, 0.99, 0, 6), 0.7);
   EXPECT_EQ(copied(drawn.nucleus), (Ids{0, 1, 2, 3, 4, 5}));
   EXPECT_TRUE(drawn.narrowed);
@@ -174,7 +174,7 @@ TEST(Nucleus, has_no_forbidden_token_and_follows_the_penalties) {
   auto options = cut_by(10, 1, 0);
   options.repetition_penalty = 30;
   const SeenTokens seen(Ids{12});
-  Sampler sampler(vocab);
+  Sampler sampler(cut_vocab);
   auto shaped = logits;
   penalise(seen, options, shaped.data());
   shaped[33] = -std::numeric_limits<float>::infinity();
