@@ -12,6 +12,11 @@
 
 namespace physarum::rollout {
 
+namespace {
+/// A step has hardly ever more; where it may, memory is taken then.
+constexpr std::int64_t usual_rows = 4096;
+}  // namespace
+
 DecodeEngine::Impl::Impl(const model::ModelConfig& config, const EngineLimits& limits,
                          std::uint64_t seed, std::optional<text::Tokenizer> tokenizer)
     : config_(config),
@@ -23,6 +28,11 @@ DecodeEngine::Impl::Impl(const model::ModelConfig& config, const EngineLimits& l
       pool_(decoder_.cache_shape().block_floats(), limits.kv_cache_bytes),
       sampler_(config.vocab_size) {
   base::expects(limits.sequences >= 1 && limits.prefill_tokens >= 1, "an engine without room");
+  // Both limits may be huge, and their sum too large for a number.
+  decoder_.reserve(
+      std::min(std::min(limits.prefill_tokens, usual_rows) + std::min(limits.sequences, usual_rows),
+               usual_rows),
+      std::min(limits.sequences, logit_rows));
   const auto needed = cache_bytes_for(config, limits.context_tokens);
   if (limits.kv_cache_bytes < needed) {
     throw base::UserError("keys and values of one sequence take " + std::to_string(needed) +

@@ -17,6 +17,9 @@
 
 namespace physarum::rollout {
 
+/// Rows whose logits are computed together: bounds the memory of large vocabularies.
+inline constexpr std::int64_t logit_rows = 96;
+
 class DecodeEngine::Impl {
  public:
   Impl(const model::ModelConfig& config, const EngineLimits& limits, std::uint64_t seed,

@@ -9,11 +9,6 @@
 
 namespace physarum::rollout {
 
-namespace {
-/// Rows whose logits are computed together: bounds the memory of large vocabularies.
-constexpr std::int64_t logit_rows = 96;
-}  // namespace
-
 std::vector<Generated> DecodeEngine::Impl::step() {
   base::expects(version().valid(), "the engine has no weights yet");
   const base::Stopwatch watch;

@@ -56,12 +56,20 @@ void Decoder::norm(const float* x, const float* weight, std::int64_t count) {
   });
 }
 
-void Decoder::embed(const EngineWeights& weights, std::span<const TokenRow> rows) {
-  const auto count = static_cast<std::int64_t>(rows.size());
+void Decoder::reserve(std::int64_t rows, std::int64_t logit_rows) {
+  reserve_rows(rows);
+  logits_.reserve(logit_rows * config_.vocab_size);
+}
+
+void Decoder::reserve_rows(std::int64_t count) {
   residual_.reserve(count * config_.hidden_size);
   normed_.reserve(count * config_.hidden_size);
   qkv_.reserve(count * config_.attention_width());
   attended_.reserve(count * config_.query_width());
+}
+
+void Decoder::embed(const EngineWeights& weights, std::span<const TokenRow> rows) {
+  reserve_rows(std::ssize(rows));
   float* to = residual_.data();
   for (const auto& row : rows) {
     base::expects(row.position < rope_.positions(), "a position beyond the context");

@@ -33,6 +33,9 @@ class Decoder {
 
   [[nodiscard]] const model::CacheShape& cache_shape() const { return shape_; }
 
+  /// Takes memory for calls of so many rows, and logits of so many, at once. Without it buffers
+  /// grow with the calls, which leaves holes behind; memory that is not used yet costs nothing.
+  void reserve(std::int64_t rows, std::int64_t logit_rows);
   /// Computes rows and stores their keys and values. `wanted`: rising indices of the rows whose
   /// logits will be asked for.
   void forward(const EngineWeights& weights, std::span<const TokenRow> rows,
@@ -43,6 +46,7 @@ class Decoder {
                                     std::int64_t count);
 
  private:
+  void reserve_rows(std::int64_t count);
   void embed(const EngineWeights& weights, std::span<const TokenRow> rows);
   void project(const LayerWeights& layer, std::int64_t count);
   void norm(const float* x, const float* weight, std::int64_t count);

@@ -1,0 +1,44 @@
+#include "engine_weights.hpp"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "physarum/weights/convert.hpp"
+
+#include "physarum/model/parameter_layout.hpp"
+
+#include "rollout/engine_fixture.hpp"
+
+namespace physarum::rollout {
+namespace {
+
+/// The head has more rows than are on their way at a time, and its last panel is not full.
+TEST(EngineWeights, matrices_that_come_in_pieces_are_packed_as_a_whole) {
+  auto config = small_config();
+  config.vocab_size = 5003;
+  for (const auto type : {weights::TransferType::f32, weights::TransferType::bf16}) {
+    const auto image = random_image(config, 5, 0, type);
+    EngineWeights weights(config);
+    weights.load(image);
+    const auto offsets = model::model_offsets(config, model::ParameterLayout(config));
+    std::vector<float> values(static_cast<std::size_t>(image.catalogue().total_elements()));
+    weights::from_transfer(image.bytes(), type, values);
+    const auto& head = weights.head();
+    model::PackedMatrix whole(config.vocab_size, config.hidden_size, head.storage());
+    whole.pack(0, config.vocab_size, values.data() + offsets.head, config.hidden_size);
+    const auto panels = (config.vocab_size + 15) / 16;
+    for (std::int64_t panel = 0; panel < panels; ++panel) {
+      const auto count = 16 * config.hidden_size;
+      const bool same =
+          type == weights::TransferType::f32
+              ? std::equal(whole.panel(panel), whole.panel(panel) + count, head.panel(panel))
+              : std::equal(whole.half_panel(panel), whole.half_panel(panel) + count,
+                           head.half_panel(panel));
+      EXPECT_TRUE(same) << "panel " << panel;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace physarum::rollout
