@@ -11,16 +11,16 @@
 namespace physarum::rollout {
 namespace {
 
-using Tokens = std::vector<base::TokenId>;
+using TokenIds = std::vector<base::TokenId>;
 
 constexpr std::int64_t block_bytes = 16 * (8 + 8) * 2 * 2 * 4;
 
-Tokens joined(Tokens a, const Tokens& b) {
+TokenIds joined(TokenIds a, const TokenIds& b) {
   a.insert(a.end(), b.begin(), b.end());
   return a;
 }
 
-GenerateRequest request(Tokens prompt, std::int64_t id, std::int64_t n_samples = 1,
+GenerateRequest request(TokenIds prompt, std::int64_t id, std::int64_t n_samples = 1,
                         std::int64_t most_tokens = 20) {
   return {.prompt = std::move(prompt),
           .first_sample = base::SampleId(id),
@@ -121,7 +121,7 @@ TEST_F(Prefix, changes_no_bit_in_memory_of_every_size) {
   std::vector<GenerateRequest> requests;
   for (std::int64_t conversation = 0; conversation < 4; ++conversation) {
     const auto item = static_cast<std::uint64_t>(conversation % 3);
-    Tokens text = random_prompt(20 + 3 * conversation / 2, item);
+    TokenIds text = random_prompt(20 + 3 * conversation / 2, item);
     for (std::int64_t turn = 0; turn < 3; ++turn) {
       requests.push_back(request(text, 1000 * conversation + 100 * turn, 1 + turn, 12));
       text = joined(text, random_prompt(21, item + 10 * static_cast<std::uint64_t>(turn)));
