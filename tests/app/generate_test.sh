@@ -85,6 +85,7 @@ refused 2 "\-\-kv-cache-bytes: keys and values of one sequence take [0-9]+ bytes
 refused 2 "\-\-sglang-mem-fraction-static: the memory of an engine is given in bytes and as a share" -- "${good[@]}" --kv-cache-bytes 100000000 --sglang-mem-fraction-static 0.5
 refused 2 "\-\-sglang-mem-fraction-static: keys and values of one sequence take [0-9]+ bytes and weights" -- "${good[@]}" --sglang-mem-fraction-static 1e-6
 refused 2 "\-\-samples-jsonl: " -- "${good[@]}" --samples-jsonl --no-save-samples
+refused 2 "p.jsonl:1: there is no field 'text' \(there are: question answer\); name the right one with --input-key" -- "${good[@]}" --input-key text
 refused 2 "two sets of prompts are called 'a'" -- "${good[@]}" --eval-prompt-data a=x.h5,a=y.h5
 launch 3 "${good[@]/refused/share}" --n-samples-per-prompt 5 --samples-jsonl --sglang-mem-fraction-static 0.1 --log-level warning || fail "generate with a share of the memory"
 same_answers "$work/runs/share/samples/samples_0.jsonl" "$work/runs/jsonl/samples/samples_0.jsonl"
