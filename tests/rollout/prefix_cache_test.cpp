@@ -14,10 +14,10 @@ namespace {
 constexpr std::int64_t floats = 16;
 constexpr std::int64_t capacity = 6;
 
-using Tokens = std::array<base::TokenId, model::cache_block_tokens>;
+using OneBlock = std::array<base::TokenId, model::cache_block_tokens>;
 
-Tokens tokens_from(base::TokenId first) {
-  Tokens tokens;
+OneBlock tokens_from(base::TokenId first) {
+  OneBlock tokens;
   std::iota(tokens.begin(), tokens.end(), first);
   return tokens;
 }
