@@ -191,10 +191,10 @@ void declare_over_sampling(base::OptionTable& table, BufferOptions& options) {
   table.add_switch("mask-offpolicy-in-partial-rollout", options.mask_offpolicy_in_partial_rollout,
                    "Do not learn from tokens that older weights made");
   table.add("partial-rollout-max-age", options.partial_rollout_max_age,
-            "Steps by which a token may be older than the step that learns from it (8)",
+            "Steps by which a token may be older than the step that learns from it (4)",
             {1, most_steps});
   table.add("partial-rollout-max-resumes", options.partial_rollout_max_resumes,
-            "How often a group is taken up again before its step waits for it (8)",
+            "How often a group is taken up again before its step waits for it (4)",
             {1, most_steps});
   table.add_choice("dynamic-sampling-filter", options.dynamic_sampling_filter,
                    "Which finished groups are dropped and replaced by others",

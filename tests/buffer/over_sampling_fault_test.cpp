@@ -168,7 +168,7 @@ TEST(OverSamplingRestart, a_run_goes_on_with_its_unfinished_groups) {
     for (std::int64_t step = 0; step < 8; ++step) {
       for (const auto& sample : step < 4 ? before.batch(step) : after.batch(step)) {
         EXPECT_TRUE(all.insert(sample.id.value()).second) << "trained twice";
-        EXPECT_LE(step - sample.oldest_version().value(), 8);
+        EXPECT_LE(step - sample.oldest_version().value(), options.buffer.most_age());
       }
     }
     EXPECT_EQ(all.size(), 8U * 8U);

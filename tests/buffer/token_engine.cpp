@@ -56,7 +56,9 @@ void TokenEngine::begin(sample::Lease lease) {
     sample.status = sample::SampleStatus::aborted;
     group.samples.push_back(std::move(sample));
   }
+  read_tokens += group.samples.front().prompt_tokens;
   for (auto& sample : group.samples) {
+    if (sample.status == sample::SampleStatus::aborted) read_tokens += sample.response_tokens();
     sample.lease = lease.id;
     sample.lease_history = lease.history;
     sample.lease_history.push_back(lease.id);

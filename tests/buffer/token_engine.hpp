@@ -42,6 +42,7 @@ class TokenEngine {
   std::vector<sample::Lease> leases;          ///< all that came
   std::vector<sample::SampleGroup> returned;  ///< what was handed back
   std::int64_t made_tokens = 0;
+  std::int64_t read_tokens = 0;  ///< of prompts, once for a group, and of answers that go on
   std::int64_t drops = 0;
 
  private:

@@ -65,10 +65,10 @@ struct BufferOptions {
     return over_sampling_batch_size.value_or(rollout_batch_size);
   }
   /// With partial_rollout: steps by which a token may be older than the step that learns from it.
-  [[nodiscard]] std::int64_t most_age() const { return partial_rollout_max_age.value_or(8); }
+  [[nodiscard]] std::int64_t most_age() const { return partial_rollout_max_age.value_or(4); }
   /// With partial_rollout: how often a group is taken up again; then its step waits for it.
   [[nodiscard]] std::int64_t most_resumes() const {
-    return partial_rollout_max_resumes.value_or(8);
+    return partial_rollout_max_resumes.value_or(4);
   }
   /// Versions by which a sample may be older than the weights that learn from it.
   [[nodiscard]] std::int64_t staleness() const;
