@@ -27,7 +27,8 @@ BatchSelection select_accepted(const GroupLedger& ledger, const VersionPolicy& p
   const auto wanted = static_cast<std::size_t>(ledger.groups_per_step());
   if (!complete || candidates.size() < wanted) return selection;
   std::ranges::sort(candidates);
-  for (std::size_t i = 0; i < wanted; ++i) selection.groups.push_back(std::get<GroupId>(candidates[i]));
+  for (std::size_t i = 0; i < wanted; ++i)
+    selection.groups.push_back(std::get<GroupId>(candidates[i]));
   std::ranges::sort(selection.groups);
   return selection;
 }

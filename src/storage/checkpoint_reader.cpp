@@ -72,12 +72,17 @@ bool is_checkpoint(FileSystem& files, const std::filesystem::path& path) {
 }
 
 CheckpointReader::CheckpointReader(FileSystem& files, std::filesystem::path step_directory)
-    : path_(step_directory / checkpoint_file_name) {
+    : path_(step_directory / checkpoint_file_name),
+      team_(std::make_unique<base::ThreadTeam>(idle_threads())) {
   const auto manifest_path = step_directory / manifest_file_name;
   manifest_ =
       CheckpointManifest::from_text(read_manifest(files, manifest_path), manifest_path.string());
   ranges_ = open_checked(files, path_, manifest_.file_bytes);
+  // What lies between the bulk data is little and far apart: read ahead from there, and the whole
+  // file would be read in the slowest order there is.
+  ranges_->expect(ReadOrder::scattered);
   verify_rest();
+  ranges_->expect(ReadOrder::sequential);
   // HDF5 sees only what its writer wrote.
   file_ = open_verified(path_, checkpoint_format());
 }
@@ -99,26 +104,25 @@ void CheckpointReader::verify_rest() const {
     throw DamagedCheckpoint("the file does not have its digest", path_.string());
 }
 
+/// `memory` gives the place of a piece; at most `places` pieces are there at a time.
 template <class Memory>
-void CheckpointReader::read_place(const BulkPlace& place, const Memory& memory) const {
+void CheckpointReader::read_place(const BulkPlace& place, std::size_t places,
+                                  const Memory& memory) const {
   const std::string where = path_.string() + ":" + place.dataset.name;
   const std::uint64_t size = place.dataset.bytes();
-  std::vector<DigestSum> sums(static_cast<std::size_t>(idle_threads()));
+  const auto pieces = cut({size});
+  DigestSum sum;
   try {
-    for_pieces_in_turn(
-        cut({size}), idle_threads(),
-        [&](const Piece& piece, int thread) {
-          ranges_->read_at(place.offset + piece.begin, memory(piece, thread));
-        },
-        [&](const Piece& piece, int thread) {
-          sums[static_cast<std::size_t>(thread)].add(
-              digest_blocks({piece.begin, memory(piece, thread)}));
+    take_and_work(
+        *team_, pieces.size(), places,
+        [&](std::size_t i) { ranges_->read_at(place.offset + pieces[i].begin, memory(pieces[i])); },
+        [&](std::size_t i) {
+          sum.add(digest_blocks({pieces[i].begin, memory(pieces[i])}));
         });
   } catch (const base::WorldError& error) {
     throw DamagedCheckpoint(std::string("it cannot be read: ") + error.what(), where);
   }
-  for (std::size_t i = 1; i < sums.size(); ++i) sums.front().add(sums[i]);
-  if (sums.front().text(size) != place.digest)
+  if (sum.text(size) != place.digest)
     throw DamagedCheckpoint("the data does not have its digest", where);
 }
 
@@ -135,16 +139,17 @@ void CheckpointReader::read_raw(std::string_view name, Element element, const Ex
                           "load a checkpoint of this model");
   }
   base::expects(place->dataset.bytes() == values.size(), "memory has the dataset's size");
-  read_place(*place,
-             [&](const Piece& piece, int) { return values.subspan(piece.begin, piece.bytes); });
+  read_place(*place, SIZE_MAX,
+             [&](const Piece& piece) { return values.subspan(piece.begin, piece.bytes); });
 }
 
 void CheckpointReader::verify() const {
-  std::vector<base::Bytes> memory(static_cast<std::size_t>(idle_threads()),
-                                  base::Bytes(piece_bytes));
+  constexpr std::size_t places = 4;
+  base::Bytes memory(places * piece_bytes);
   for (const auto& place : manifest_.bulk) {
-    read_place(place, [&](const Piece& piece, int thread) {
-      return std::span(memory[static_cast<std::size_t>(thread)]).first(piece.bytes);
+    read_place(place, places, [&](const Piece& piece) {
+      return std::span(memory).subspan(piece.begin / piece_bytes % places * piece_bytes,
+                                       piece.bytes);
     });
   }
 }

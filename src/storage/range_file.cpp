@@ -21,9 +21,6 @@ class RealRanges final : public RangeFile {
         file_(
             ::open(path_.c_str(), (access == RangeAccess::read ? O_RDONLY : O_RDWR) | O_CLOEXEC)) {
     if (!file_.valid()) fail("open", errno);
-    // Twice the read-ahead; asking for pieces ahead of time is slower than the kernel's own.
-    if (access == RangeAccess::read)
-      (void)::posix_fadvise(file_.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
   }
 
   void write_at(std::uint64_t offset, std::span<const std::byte> bytes) override {
@@ -46,6 +43,11 @@ class RealRanges final : public RangeFile {
       bytes = bytes.subspan(static_cast<std::size_t>(got));
       offset += static_cast<std::uint64_t>(got);
     }
+  }
+
+  void expect(ReadOrder order) override {
+    const int advice = order == ReadOrder::scattered ? POSIX_FADV_RANDOM : POSIX_FADV_SEQUENTIAL;
+    (void)::posix_fadvise(file_.get(), 0, 0, advice);
   }
 
   void sync() override {

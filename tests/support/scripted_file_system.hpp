@@ -91,6 +91,7 @@ class ScriptedFileSystem final : public storage::FileSystem {
     void read_at(std::uint64_t offset, std::span<std::byte> bytes) override {
       real_->read_at(offset, bytes);
     }
+    void expect(storage::ReadOrder order) override { real_->expect(order); }
     void sync() override {
       owner_.step("sync " + file_, [&] { real_->sync(); });
     }

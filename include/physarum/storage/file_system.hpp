@@ -10,6 +10,9 @@
 
 namespace physarum::storage {
 
+/// In which order a file is going to be read.
+enum class ReadOrder { scattered, sequential };
+
 /// A file open for bulk data at given places. Any thread, several at a time for different ranges.
 /// Functions throw WorldError.
 class RangeFile {
@@ -24,6 +27,8 @@ class RangeFile {
   virtual void write_at(std::uint64_t offset, std::span<const std::byte> bytes) = 0;
   /// The file's end before the span is full is an error.
   virtual void read_at(std::uint64_t offset, std::span<std::byte> bytes) = 0;
+  /// A hint for the reads that follow.
+  virtual void expect(ReadOrder order) = 0;
   /// Data and size reach the disk before it returns.
   virtual void sync() = 0;
 };
