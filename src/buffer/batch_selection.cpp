@@ -1,7 +1,7 @@
 #include "batch_selection.hpp"
 
 #include <algorithm>
-#include <compare>
+#include <tuple>
 
 namespace physarum::buffer {
 
@@ -10,13 +10,8 @@ namespace {
 /// The first that arrived, but before them those that no later step can take.
 BatchSelection select_accepted(const GroupLedger& ledger, const VersionPolicy& policy,
                                std::int64_t step) {
-  struct Candidate {
-    bool waits;
-    std::int64_t arrival;
-    GroupId id;
-    auto operator<=>(const Candidate&) const = default;
-  };
-  std::vector<Candidate> candidates;
+  // Whether it can wait, when it arrived, which it is.
+  std::vector<std::tuple<bool, std::int64_t, GroupId>> candidates;
   BatchSelection selection;
   bool complete = true;
   for (const auto& [id, group] : ledger.groups()) {
@@ -26,13 +21,14 @@ BatchSelection select_accepted(const GroupLedger& ledger, const VersionPolicy& p
     } else if (policy.too_old(step, group.oldest)) {
       selection.stale.push_back(id);
     } else {
-      candidates.push_back({!due, group.arrival, id});
+      candidates.emplace_back(!due, group.arrival, id);
     }
   }
   const auto wanted = static_cast<std::size_t>(ledger.groups_per_step());
   if (!complete || candidates.size() < wanted) return selection;
   std::ranges::sort(candidates);
-  for (std::size_t i = 0; i < wanted; ++i) selection.groups.push_back(candidates[i].id);
+  for (std::size_t i = 0; i < wanted; ++i)
+    selection.groups.push_back(std::get<GroupId>(candidates[i]));
   std::ranges::sort(selection.groups);
   return selection;
 }
