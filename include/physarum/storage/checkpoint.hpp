@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "physarum/base/error.hpp"
-#include "physarum/base/thread_team.hpp"
 
 #include "physarum/storage/file.hpp"
 #include "physarum/storage/file_system.hpp"
@@ -96,15 +95,13 @@ class CheckpointReader {
 
  private:
   void verify_rest() const;
-  /// Reads a place, piece by piece, to where `memory(piece)` says (at most `places` of them at a
-  /// time), and compares its digest.
+  /// Reads a place, piece by piece, to where `memory(piece)` says, and compares its digest.
   template <class Memory>
-  void read_place(const BulkPlace& place, std::size_t places, const Memory& memory) const;
+  void read_place(const BulkPlace& place, const Memory& memory) const;
   void read_raw(std::string_view name, Element element, const Extent& extent,
                 std::span<std::byte> values) const;
   std::filesystem::path path_;  ///< of the HDF5 file
   std::unique_ptr<RangeFile> ranges_;
-  std::unique_ptr<base::ThreadTeam> team_;  ///< reads and hashes
   CheckpointManifest manifest_;
   File file_;
 };
