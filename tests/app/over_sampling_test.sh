@@ -9,7 +9,8 @@ common=(--hf-checkpoint inputs/model-small --init random --runs-dir "$work/runs"
   --n-samples-per-prompt 4 --rollout-max-response-len 60 --rollout-stop e --log-level warning)
 training=(train "${common[@]}" --global-batch-size 16 --num-rollout 6 --lr 1e-3 --lr-decay-style constant
   --entropy-coef 0.01)
-partial=(--over-sampling-batch-size 8 --partial-rollout)
+# So many that on no machine all are finished when four groups are.
+partial=(--over-sampling-batch-size 16 --partial-rollout)
 
 # run NAME RANKS FLAG...
 run() {
