@@ -2,10 +2,6 @@
 # check, generate, evaluate and convert from outside: what they print and leave.
 . "$(dirname "$0")/lib.sh"
 model=(--hf-checkpoint inputs/model-small --init random --runs-dir "$work/runs" --log-level warning)
-expect() { # WHAT PATTERN FILE
-  checks=$((checks + 1))
-  grep -qE "$2" "$3" || fail "$1: no /$2/ in: $(head -c 600 "$3")"
-}
 
 # check: the resolved configuration reads back, the layout is said, nothing is written.
 launch 1 check "${model[@]}" --num-rollout 3 --ranks 6 --trainer-ranks 2 > "$work/check.txt" || fail "check"

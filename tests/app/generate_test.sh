@@ -2,10 +2,6 @@
 # generate and evaluate from outside: prompts in every form, several answers to a prompt, what is printed, what is left.
 . "$(dirname "$0")/lib.sh"
 model=(--hf-checkpoint inputs/model-small --init random --runs-dir "$work/runs" --rollout-max-response-len 4)
-expect() { # WHAT PATTERN FILE
-  checks=$((checks + 1))
-  grep -qE -- "$2" "$3" || fail "$1: no /$2/ in: $(head -c 1500 "$3")"
-}
 summary() { printf '%s/runs/%s/summary.json' "$work" "$1"; }
 same_answers() { # A B: files of JSON lines whose prompts, answers and rewards are the same
   checks=$((checks + 1))

@@ -29,8 +29,25 @@ refused() {
   printf '%s\n' "$output" | grep -qE "$pattern" || fail "message does not match /$pattern/ for: $*: $output"
 }
 
+expect() { # WHAT PATTERN FILE
+  checks=$((checks + 1))
+  grep -qE -- "$2" "$3" || fail "$1: no /$2/ in: $(head -c 1500 "$3")"
+}
+
 # key FILE NAME: the value of one key of a summary.
 key() { run_value "$@"; }
+
+# trained NAME RANKS FLAG...: the checksum of the final weights of a run with "${flags[@]}" and these.
+trained() {
+  local name=$1 ranks=$2
+  shift 2
+  launch "$ranks" "${flags[@]}" --run-name "$name" "$@" >"$work/$name.out" 2>&1 || fail "run $name: $(tail -n 3 "$work/$name.out")"
+  key "$work/runs/$name/summary.json" final_weights_checksum
+}
+same() { # NAME EXPECTED GOT
+  checks=$((checks + 1))
+  [ -n "$2" ] && [ "$2" = "$3" ] || fail "$1: checksum '$3' instead of '$2'"
+}
 
 finish() {
   if [ "$failures" -gt 0 ]; then printf '%s checks, %s failed\n' "$checks" "$failures"; exit 1; fi

@@ -6,17 +6,6 @@ flags=(train --hf-checkpoint inputs/model-small --init random --runs-dir "$work/
   --log-level warning --trainer-ranks 1
   --entropy-coef 0.01) # a random model never earns a reward: without it no sample would matter
 
-# run NAME RANKS FLAG...: the checksum of its final weights.
-run() {
-  local name=$1 ranks=$2
-  shift 2
-  launch "$ranks" "${flags[@]}" --run-name "$name" "$@" >"$work/$name.out" 2>&1 || fail "run $name: $(tail -n 3 "$work/$name.out")"
-  key "$work/runs/$name/summary.json" final_weights_checksum
-}
-same() { # NAME EXPECTED GOT
-  checks=$((checks + 1))
-  [ -n "$2" ] && [ "$2" = "$3" ] || fail "$1: checksum '$3' instead of '$2'"
-}
 other() { # NAME FORBIDDEN GOT
   checks=$((checks + 1))
   [ -n "$3" ] && [ "$2" != "$3" ] || fail "$1: the same checksum '$3'"
@@ -27,35 +16,31 @@ exact() {
   grep -o '"train/train_rollout_logprob_abs_diff": [^,}]*' "$work/runs/$1/metrics.jsonl" |
     diff - <(printf '"train/train_rollout_logprob_abs_diff": %s\n' 0 0) || fail "log-probs of trainer and engines differ in run $1"
 }
-expect() { # WHAT PATTERN FILE
-  checks=$((checks + 1))
-  grep -qE "$2" "$3" || fail "$1: no /$2/ in: $(head -c 600 "$3")"
-}
 
-whole=$(run whole 3 --save-hf "$work/hf")
-same "a limit where nothing is cut" "$whole" "$(run whole7 3 --rollout-nucleus-limit 7)"
-cut=$(run cut 3 --rollout-top-p 0.9)
+whole=$(trained whole 3 --save-hf "$work/hf")
+same "a limit where nothing is cut" "$whole" "$(trained whole7 3 --rollout-nucleus-limit 7)"
+cut=$(trained cut 3 --rollout-top-p 0.9)
 exact cut
 other "top-p" "$whole" "$cut"
-same "the same run again" "$cut" "$(run again 3 --rollout-top-p 0.9)"
-same "two engines" "$cut" "$(run engines2 4 --rollout-top-p 0.9)"
-same "a limit above all nuclei" "$cut" "$(run limit512 3 --rollout-top-p 0.9 --rollout-nucleus-limit 512)"
+same "the same run again" "$cut" "$(trained again 3 --rollout-top-p 0.9)"
+same "two engines" "$cut" "$(trained engines2 4 --rollout-top-p 0.9)"
+same "a limit above all nuclei" "$cut" "$(trained limit512 3 --rollout-top-p 0.9 --rollout-nucleus-limit 512)"
 expect "the size of nuclei is reported" '"rollout/top_p_kept_vocab_per_token": [1-4][0-9][0-9]' "$work/runs/cut/metrics.jsonl"
 
-off=$(run off 3 --rollout-top-p 0.9 --rollout-nucleus-limit 0)
+off=$(trained off 3 --rollout-top-p 0.9 --rollout-nucleus-limit 0)
 exact off
 other "recording" "$cut" "$off"
 
-narrow=$(run narrow 3 --rollout-top-p 0.9 --rollout-nucleus-limit 16)
+narrow=$(trained narrow 3 --rollout-top-p 0.9 --rollout-nucleus-limit 16)
 exact narrow
 other "a limit below the nuclei" "$cut" "$narrow"
 expect "a warning when nuclei are made smaller" "the likeliest of them are drawn from .--rollout-nucleus-limit" "$work/runs/narrow/logs/rank-2.log"
 expect "and their size" '"rollout/top_p_kept_vocab_per_token": 16[,}]' "$work/runs/narrow/metrics.jsonl"
-same "top-k of as many" "$narrow" "$(run top16 3 --rollout-top-k 16)"
+same "top-k of as many" "$narrow" "$(trained top16 3 --rollout-top-k 16)"
 exact top16
 
 # With a reference, old log-probs of a pass of their own, and several kinds of cuts.
-run all 3 --rollout-top-p 0.95 --rollout-top-k 100 --rollout-min-p 0.01 --rollout-temperature 0.8 --num-steps-per-rollout 2 \
+trained all 3 --rollout-top-p 0.95 --rollout-top-k 100 --rollout-min-p 0.01 --rollout-temperature 0.8 --num-steps-per-rollout 2 \
   --global-batch-size 4 --use-kl-loss --kl-loss-coef 0.01 --ref-load "$work/hf" >"$work/all.checksum"
 exact all
 

@@ -1,38 +1,26 @@
 #!/usr/bin/env bash
 # The circle from outside: layouts and modes that must give the same numbers do, and outputs are there.
 . "$(dirname "$0")/lib.sh"
-checkpoint=(train --hf-checkpoint inputs/model-small --init random --runs-dir "$work/runs" --seed 7 --rollout-batch-size 4
+flags=(train --hf-checkpoint inputs/model-small --init random --runs-dir "$work/runs" --seed 7 --rollout-batch-size 4
   --n-samples-per-prompt 4 --global-batch-size 16 --num-rollout 3 --rollout-max-response-len 6 --lr 1e-3 --lr-decay-style constant
   --env-held-out 20 --eval-interval 3 --log-level warning
   --entropy-coef 0.01) # a random model never earns a reward: without it no sample would matter
 
-# run NAME RANKS FLAG...: the checksum of its final weights.
-run() {
-  local name=$1 ranks=$2
-  shift 2
-  launch "$ranks" "${checkpoint[@]}" --run-name "$name" "$@" >"$work/$name.out" 2>&1 || fail "run $name: $(tail -n 3 "$work/$name.out")"
-  key "$work/runs/$name/summary.json" final_weights_checksum
-}
-same() { # NAME EXPECTED GOT
-  checks=$((checks + 1))
-  [ -n "$2" ] && [ "$2" = "$3" ] || fail "$1: checksum '$3' instead of '$2'"
-}
+first=$(trained sync 4 --trainer-ranks 1)
+same "the same run again" "$first" "$(trained again 4 --trainer-ranks 1)"
+same "one engine" "$first" "$(trained engines1 3 --trainer-ranks 1)"
+same "three engines" "$first" "$(trained engines3 5 --trainer-ranks 1)"
+same "two buffer ranks" "$first" "$(trained buffers2 4 --buffer-ranks 2 --trainer-ranks 1)"
+same "async with staleness 0" "$first" "$(trained async0 4 --trainer-ranks 1 --mode async --max-weight-staleness 0)"
+same "one step async with staleness 0" "$first" "$(trained one0 4 --trainer-ranks 1 --mode one_step_async --max-weight-staleness 0)"
+same "colocated on one rank" "$first" "$(trained colocated1 1 --colocate)"
+same "full weight images" "$first" "$(trained full 3 --trainer-ranks 1 --update-weight-mode full)"
 
-first=$(run sync 4 --trainer-ranks 1)
-same "the same run again" "$first" "$(run again 4 --trainer-ranks 1)"
-same "one engine" "$first" "$(run engines1 3 --trainer-ranks 1)"
-same "three engines" "$first" "$(run engines3 5 --trainer-ranks 1)"
-same "two buffer ranks" "$first" "$(run buffers2 4 --buffer-ranks 2 --trainer-ranks 1)"
-same "async with staleness 0" "$first" "$(run async0 4 --trainer-ranks 1 --mode async --max-weight-staleness 0)"
-same "one step async with staleness 0" "$first" "$(run one0 4 --trainer-ranks 1 --mode one_step_async --max-weight-staleness 0)"
-same "colocated on one rank" "$first" "$(run colocated1 1 --colocate)"
-same "full weight images" "$first" "$(run full 3 --trainer-ranks 1 --update-weight-mode full)"
-
-same "a sampling seed that is the run's" "$first" "$(run sampling7 3 --trainer-ranks 1 --rollout-seed 7)"
+same "a sampling seed that is the run's" "$first" "$(trained sampling7 3 --trainer-ranks 1 --rollout-seed 7)"
 checks=$((checks + 1))
-[ "$first" != "$(run sampling8 3 --trainer-ranks 1 --rollout-seed 8)" ] || fail "--rollout-seed changes nothing"
+[ "$first" != "$(trained sampling8 3 --trainer-ranks 1 --rollout-seed 8)" ] || fail "--rollout-seed changes nothing"
 
-same "two threads an engine" "$first" "$(run threads2 3 --trainer-ranks 1 --rollout-threads 2)"
+same "two threads an engine" "$first" "$(trained threads2 3 --trainer-ranks 1 --rollout-threads 2)"
 
 # What the trainer recomputes has the bits of what the engines said.
 checks=$((checks + 1))
@@ -41,16 +29,16 @@ grep -o '"train/train_rollout_logprob_abs_diff": [^,}]*' "$work/runs/sync/metric
 
 # The same bits on processors with and without AVX-512.
 if [ "$(key "$work/runs/sync/summary.json" cpu)" = avx512 ]; then
-  same "kernels for AVX2" "$first" "$(PHYSARUM_CPU=avx2 run avx2 3 --trainer-ranks 1)"
+  same "kernels for AVX2" "$first" "$(PHYSARUM_CPU=avx2 trained avx2 3 --trainer-ranks 1)"
 fi
 
-two=$(run trainers2 4 --trainer-ranks 2)
-same "two trainers, again" "$two" "$(run trainers2b 4 --trainer-ranks 2)"
-same "colocated on two ranks" "$two" "$(run colocated2 2 --colocate)"
+two=$(trained trainers2 4 --trainer-ranks 2)
+same "two trainers, again" "$two" "$(trained trainers2b 4 --trainer-ranks 2)"
+same "colocated on two ranks" "$two" "$(trained colocated2 2 --colocate)"
 
 for mode in one_step_async async; do
   checks=$((checks + 1))
-  [ -n "$(run "$mode" 4 --trainer-ranks 1 --mode $mode --max-weight-staleness 1)" ] || fail "$mode has no checksum"
+  [ -n "$(trained "$mode" 4 --trainer-ranks 1 --mode $mode --max-weight-staleness 1)" ] || fail "$mode has no checksum"
 done
 
 checks=$((checks + 1))

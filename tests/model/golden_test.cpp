@@ -10,7 +10,7 @@
 #include "physarum/model/safetensors.hpp"
 #include "physarum/model/transformer.hpp"
 
-#include "vector_norms.hpp"
+#include "model/golden_gradients.hpp"
 
 namespace physarum::model {
 namespace {
@@ -81,16 +81,7 @@ TEST_P(Golden, gradients_agree_with_transformers) {
   const std::vector<float> d_log_probs(count, 1.0F / static_cast<float>(count));
   const std::vector<float> d_entropies(count, 0.1F / static_cast<float>(count));
   transformer.backward(d_log_probs, d_entropies);
-  for (std::size_t i = 0; i < store_.layout().tensors().size(); ++i) {
-    const auto& name = store_.layout().tensors()[i].name;
-    const auto expected = read("grad." + name);
-    const auto gradient = store_.gradients(static_cast<std::int64_t>(i));
-    ASSERT_EQ(gradient.size(), expected.size()) << name;
-    // A key's bias shifts all scores of a query alike: its true gradient is zero, and both sides
-    // hold rounding errors. So the scale is that of the whole gradient, if a tensor's is tiny.
-    const double scale = std::max(norm(expected), 1e-3 * norm(store_.gradients()));
-    EXPECT_LE(distance(gradient, expected), 1e-4 * scale) << name;
-  }
+  expect_gradients(store_, 1e-4, [this](const std::string& name) { return read(name); });
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, Golden, testing::Values("qwen2_tied", "llama_odd", "llama_biased"),

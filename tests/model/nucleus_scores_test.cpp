@@ -15,8 +15,9 @@
 #include "physarum/model/safetensors.hpp"
 #include "physarum/model/transformer.hpp"
 
+#include "model/golden_gradients.hpp"
+#include "model/scalar_loss.hpp"
 #include "small_models.hpp"
-#include "vector_norms.hpp"
 
 namespace physarum::model {
 namespace {
@@ -101,41 +102,11 @@ TEST_P(NucleusGolden, scores_and_gradients_are_those_of_torch) {
     d_entropies.push_back(0.1F * static_cast<float>(i % 4) / count);
   }
   transformer.backward(d_log_probs, d_entropies);
-  for (std::size_t i = 0; i < store_.layout().tensors().size(); ++i) {
-    const auto& name = store_.layout().tensors()[i].name;
-    const auto expected = read("grad." + name);
-    const auto gradient = store_.gradients(static_cast<std::int64_t>(i));
-    ASSERT_EQ(gradient.size(), expected.size()) << name;
-    // As in golden_test.cpp: the true gradient of a key's bias is zero.
-    const double scale = std::max(norm(expected), 1e-3 * norm(store_.gradients()));
-    EXPECT_LE(distance(gradient, expected), 1e-5 * scale) << name;
-  }
+  expect_gradients(store_, 1e-5, [this](const std::string& name) { return read(name); });
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, NucleusGolden, testing::Values("qwen2_tied", "llama_odd"),
                          [](const auto& case_) { return std::string(case_.param); });
-
-/// sum of a_i * log_prob_i + b_i * entropy_i.
-double loss_of(Transformer& transformer, const PackedBatch& batch, Keep keep) {
-  const auto scores =
-      transformer.forward(batch, {.temperature = 1.3, .keep = keep, .entropy = Entropy::compute});
-  double sum = 0;
-  for (std::size_t i = 0; i < scores.log_probs.size(); ++i) {
-    sum += (0.5 - 0.2 * static_cast<double>(i % 6)) * double{scores.log_probs[i]} +
-           0.1 * static_cast<double>(i % 4) * double{scores.entropies[i]};
-  }
-  return sum;
-}
-
-void differentiate(Transformer& transformer, const PackedBatch& batch) {
-  (void)loss_of(transformer, batch, Keep::for_backward);
-  std::vector<float> d_log_probs, d_entropies;
-  for (std::int64_t i = 0; i < batch.n_targets(); ++i) {
-    d_log_probs.push_back(0.5F - 0.2F * static_cast<float>(i % 6));
-    d_entropies.push_back(0.1F * static_cast<float>(i % 4));
-  }
-  transformer.backward(d_log_probs, d_entropies);
-}
 
 TEST(NucleusScores, gradients_agree_with_finite_differences) {
   for (const auto& config : {small_config(), odd_config()}) {
@@ -143,31 +114,8 @@ TEST(NucleusScores, gradients_agree_with_finite_differences) {
     randomise(config, 9, store);
     auto batch = random_batch(config, {5, 19, 8}, 2);
     batch.nuclei = random_nuclei(config, batch);
-    Transformer transformer(config, store);
-    differentiate(transformer, batch);
-    const base::RandomStream stream(1, base::StreamKind::test);
-    for (std::size_t i = 0; i < store.layout().tensors().size(); ++i) {
-      const auto values = store.values(static_cast<std::int64_t>(i));
-      const auto gradients = store.gradients(static_cast<std::int64_t>(i));
-      const auto original = copied(values);
-      std::vector<double> direction;
-      double predicted = 0;
-      for (std::size_t e = 0; e < values.size(); ++e) {
-        direction.push_back(stream.normal(i, static_cast<std::uint32_t>(e)));
-        predicted += direction[e] * double{gradients[e]};
-      }
-      const auto loss_at = [&](double step) {
-        for (std::size_t e = 0; e < values.size(); ++e) {
-          values[e] = static_cast<float>(double{original[e]} + step * direction[e]);
-        }
-        return loss_of(transformer, batch, Keep::nothing);
-      };
-      const double step = 1e-3;
-      const double measured = (loss_at(step) - loss_at(-step)) / (2 * step);
-      std::ranges::copy(original, values.begin());
-      EXPECT_NEAR(measured, predicted, 2e-2 * std::abs(predicted) + 2e-2)
-          << store.layout().tensors()[i].name;
-    }
+    ScalarLoss loss(config, store, batch);
+    expect_gradients_of_differences(store, loss);
   }
 }
 
@@ -191,8 +139,7 @@ TEST(NucleusScores, no_gradient_goes_to_tokens_outside) {
       inside.insert(ids.begin(), ids.end());
     }
     batch.nuclei = nuclei;
-    Transformer transformer(config, store);
-    differentiate(transformer, batch);
+    ScalarLoss(config, store, batch).differentiate();
     const auto& tensors = store.layout().tensors();
     const auto head = std::ranges::find_if(tensors, [](const auto& tensor) {
       return tensor.name.find("lm_head.weight") != std::string::npos;
@@ -214,14 +161,13 @@ TEST(NucleusScores, a_nucleus_of_all_tokens_changes_no_bit) {
   randomise(config, 9, store);
   auto batch = random_batch(config, {12, 5}, 2);
   Transformer transformer(config, store);
-  differentiate(transformer, batch);
+  ScalarLoss(config, store, batch).differentiate();
   const auto plain = copied(transformer.forward(batch, {}).log_probs);
   const auto gradients = copied(store.gradients());
   Tokens all;
   for (base::TokenId id = 0; id < config.vocab_size; ++id) all.push_back(id);
   for (std::int64_t i = 0; i < batch.n_targets(); ++i) batch.nuclei.push(all);
-  store.zero_gradients();
-  differentiate(transformer, batch);
+  ScalarLoss(config, store, batch).differentiate();
   EXPECT_EQ(copied(transformer.forward(batch, {}).log_probs), plain);
   EXPECT_EQ(copied(store.gradients()), gradients);
 }

@@ -89,6 +89,16 @@ inline Answers run_to_end(DecodeEngine& engine) {
   return answers;
 }
 
+/// New weights, the same again, after every fifth step: what was read is read again.
+inline Answers run_with_swaps(DecodeEngine& engine, const weights::Image& image) {
+  Answers answers;
+  for (int i = 0; engine.unfinished() > 0; ++i) {
+    collect(engine, answers);
+    if (i % 5 == 2) engine.set_weights(image, PauseGenerationMode::retract);
+  }
+  return answers;
+}
+
 inline EngineLimits small_limits() {
   return {.context_tokens = 128,
           .sequences = 64,

@@ -272,12 +272,7 @@ TEST_F(EngineNucleus, is_the_same_in_every_batch_and_when_it_is_read_again) {
   }
   auto engine = make_engine();
   for (const auto& request : requests) engine.add(request);
-  Answers answers;
-  for (int i = 0; engine.unfinished() > 0; ++i) {
-    collect(engine, answers);
-    if (i % 5 == 2) engine.set_weights(image_, PauseGenerationMode::retract);
-  }
-  expect_same(answers, alone(requests));
+  expect_same(run_with_swaps(engine, image_), alone(requests));
 }
 
 TEST_F(EngineNucleus, is_not_recorded_unless_asked_for) {

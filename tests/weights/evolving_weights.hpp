@@ -10,6 +10,9 @@
 
 namespace physarum::weights::test {
 
+/// Share of the elements that change from one version to the next, where a test does not care.
+inline constexpr double usual_density = 0.01;
+
 /// Two tensors of odd sizes and a vector: gaps, a short last block, several blocks.
 inline CataloguePtr small_catalogue(TransferType type, std::int64_t rows = 1001) {
   return make_catalogue(

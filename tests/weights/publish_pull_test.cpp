@@ -7,7 +7,7 @@ namespace {
 
 using test::MemoryStore;
 using test::options_of;
-constexpr double density = 0.01;
+using test::usual_density;
 using Publish = PublishResult::Kind;
 using Pull = PullResult::Kind;
 
@@ -19,7 +19,7 @@ struct Case {
 class PublishPull : public testing::TestWithParam<Case> {
  protected:
   [[nodiscard]] static MemoryStore make(UpdateMode mode, std::int64_t ring = 4) {
-    return {options_of(mode, GetParam().type, ring), GetParam().buffers, density};
+    return {options_of(mode, GetParam().type, ring), GetParam().buffers, usual_density};
   }
 };
 
@@ -39,7 +39,7 @@ TEST_P(PublishPull, full_mode_brings_every_version) {
     const PullResult result = store.pull(image);
     EXPECT_EQ(result.kind, Pull::full);
     EXPECT_GE(result.wire_bytes, store.catalogue->total_bytes());
-    EXPECT_TRUE(store.same_as(version, image, density));
+    EXPECT_TRUE(store.same_as(version, image, usual_density));
   }
   EXPECT_EQ(store.pull(image).kind, Pull::current);
 }
@@ -52,13 +52,13 @@ TEST_P(PublishPull, deltas_bring_every_version_with_few_bytes) {
   for (std::int64_t version = 1; version < 12; ++version) {
     const PublishResult published = store.publish(version);
     EXPECT_EQ(published.kind, Publish::delta);
-    EXPECT_NEAR(published.density, density, density / 5);
+    EXPECT_NEAR(published.density, usual_density, usual_density / 5);
     EXPECT_LT(published.wire_bytes, store.catalogue->total_bytes() / 20);
     const PullResult pulled = store.pull(image);
     EXPECT_EQ(pulled.kind, Pull::delta);
     EXPECT_EQ(pulled.deltas, 1);
     EXPECT_LT(pulled.wire_bytes, store.catalogue->total_bytes() / 20);
-    EXPECT_TRUE(store.same_as(version, image, density));
+    EXPECT_TRUE(store.same_as(version, image, usual_density));
     store.fold_all();
     EXPECT_EQ(store.stores[0]->folded(), base::WeightVersion(version));
     EXPECT_EQ(store.stores[0]->newest(), base::WeightVersion(version));
@@ -74,7 +74,7 @@ TEST_P(PublishPull, a_chain_of_deltas_is_applied_in_order) {
   const PullResult result = store.pull(image);
   EXPECT_EQ(result.kind, Pull::delta);
   EXPECT_EQ(result.deltas, 4);
-  EXPECT_TRUE(store.same_as(4, image, density));
+  EXPECT_TRUE(store.same_as(4, image, usual_density));
 }
 
 TEST_P(PublishPull, too_far_behind_takes_the_full_image_and_what_followed_it) {
@@ -89,7 +89,7 @@ TEST_P(PublishPull, too_far_behind_takes_the_full_image_and_what_followed_it) {
   const PullResult result = store.pull(image);
   EXPECT_EQ(result.kind, Pull::full);
   EXPECT_EQ(result.deltas, 1);
-  EXPECT_TRUE(store.same_as(7, image, density));
+  EXPECT_TRUE(store.same_as(7, image, usual_density));
 }
 
 TEST_P(PublishPull, an_engine_that_starts_late_needs_no_full_publish) {
@@ -101,7 +101,7 @@ TEST_P(PublishPull, an_engine_that_starts_late_needs_no_full_publish) {
   }
   Image late(store.catalogue);
   EXPECT_EQ(store.pull(late).kind, Pull::full);
-  EXPECT_TRUE(store.same_as(9, late, density));
+  EXPECT_TRUE(store.same_as(9, late, usual_density));
 }
 
 TEST_P(PublishPull, a_store_that_falls_behind_gets_the_full_image) {
@@ -113,10 +113,10 @@ TEST_P(PublishPull, a_store_that_falls_behind_gets_the_full_image) {
   EXPECT_EQ(store.publish(3).kind, Publish::delta);
   EXPECT_EQ(store.publish(4).kind, Publish::full);  // nobody folded 1
   EXPECT_EQ(store.pull(image).kind, Pull::full);
-  EXPECT_TRUE(store.same_as(4, image, density));
+  EXPECT_TRUE(store.same_as(4, image, usual_density));
   EXPECT_EQ(store.publish(5).kind, Publish::delta);
   EXPECT_EQ(store.pull(image).kind, Pull::delta);
-  EXPECT_TRUE(store.same_as(5, image, density));
+  EXPECT_TRUE(store.same_as(5, image, usual_density));
 }
 
 TEST_P(PublishPull, a_gap_in_the_versions_is_bridged_by_a_full_image) {
@@ -126,7 +126,7 @@ TEST_P(PublishPull, a_gap_in_the_versions_is_bridged_by_a_full_image) {
   store.pull(image);
   EXPECT_EQ(store.publish(8).kind, Publish::full);
   EXPECT_EQ(store.pull(image).kind, Pull::full);
-  EXPECT_TRUE(store.same_as(8, image, density));
+  EXPECT_TRUE(store.same_as(8, image, usual_density));
 }
 
 TEST_P(PublishPull, exactly_one_version_can_be_asked_for) {
@@ -143,9 +143,9 @@ TEST_P(PublishPull, exactly_one_version_can_be_asked_for) {
   store.publish(3);
   store.publish(4);
   EXPECT_EQ(store.pull(image, 3).kind, Pull::delta);
-  EXPECT_TRUE(store.same_as(3, image, density));
+  EXPECT_TRUE(store.same_as(3, image, usual_density));
   EXPECT_EQ(store.pull(image, 1).kind, Pull::unavailable);
-  EXPECT_TRUE(store.same_as(3, image, density));
+  EXPECT_TRUE(store.same_as(3, image, usual_density));
 }
 
 TEST_P(PublishPull, the_version_before_the_newest_is_still_there_in_full_mode) {
@@ -153,7 +153,7 @@ TEST_P(PublishPull, the_version_before_the_newest_is_still_there_in_full_mode) {
   Image image(store.catalogue);
   for (std::int64_t version = 0; version < 4; ++version) store.publish(version);
   EXPECT_EQ(store.pull(image, 2).kind, Pull::full);
-  EXPECT_TRUE(store.same_as(2, image, density));
+  EXPECT_TRUE(store.same_as(2, image, usual_density));
   EXPECT_EQ(store.pull(image, 1).kind, Pull::unavailable);
 }
 
@@ -167,7 +167,7 @@ TEST_P(PublishPull, may_go_in_slices) {
   while (!store.puller->advance(100000, base::Deadline::in(10))) ++turns;
   EXPECT_GE(turns, 2);
   EXPECT_FALSE(store.puller->active());
-  EXPECT_TRUE(store.same_as(1, image, density));
+  EXPECT_TRUE(store.same_as(1, image, usual_density));
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, PublishPull,

@@ -8,7 +8,7 @@ namespace {
 
 using test::MemoryStore;
 using test::options_of;
-constexpr double damage_density = 0.01;
+using test::usual_density;
 
 void flip(MemoryStore& store, std::uint64_t offset) {
   store.windows[0].span()[static_cast<std::size_t>(offset)] ^= std::byte{0x10};
@@ -23,7 +23,7 @@ class StoreDamage : public testing::Test {
     store_.publish(1);
     return store_;
   }
-  MemoryStore store_{options_of(UpdateMode::delta, TransferType::bf16), 1, damage_density};
+  MemoryStore store_{options_of(UpdateMode::delta, TransferType::bf16), 1, usual_density};
   Image image_{store_.catalogue};
 };
 
@@ -34,7 +34,7 @@ TEST_F(StoreDamage, a_damaged_delta_leads_to_a_full_pull) {
   const PullResult result = store.pull(image_);
   EXPECT_EQ(result.kind, PullResult::Kind::full);
   EXPECT_EQ(result.retries, 1);
-  EXPECT_TRUE(store.same_as(1, image_, damage_density));
+  EXPECT_TRUE(store.same_as(1, image_, usual_density));
 }
 
 TEST_F(StoreDamage, a_damaged_full_image_is_noticed_and_put_again) {
@@ -45,7 +45,7 @@ TEST_F(StoreDamage, a_damaged_full_image_is_noticed_and_put_again) {
   EXPECT_FALSE(image_.version().valid());
   EXPECT_EQ(store.publish(1).kind, PublishResult::Kind::full);
   store.pull(image_);
-  EXPECT_TRUE(store.same_as(1, image_, damage_density));
+  EXPECT_TRUE(store.same_as(1, image_, usual_density));
   EXPECT_EQ(store.publish(2).kind, PublishResult::Kind::delta);
 }
 
@@ -63,7 +63,7 @@ TEST_F(StoreDamage, a_delta_that_does_not_fold_makes_the_next_publish_full) {
   EXPECT_FALSE(store.stores[0]->advance());
   EXPECT_EQ(store.publish(2).kind, PublishResult::Kind::full);
   store.pull(image_);
-  EXPECT_TRUE(store.same_as(2, image_, damage_density));
+  EXPECT_TRUE(store.same_as(2, image_, usual_density));
 }
 
 TEST_F(StoreDamage, lengths_beyond_their_place_are_not_followed) {
@@ -80,7 +80,7 @@ TEST_F(StoreDamage, an_image_that_is_not_what_it_says_is_replaced) {
   image_.bytes()[100] ^= std::byte{1};
   const PullResult result = store.pull(image_);
   EXPECT_EQ(result.kind, PullResult::Kind::full);
-  EXPECT_TRUE(store.same_as(1, image_, damage_density));
+  EXPECT_TRUE(store.same_as(1, image_, usual_density));
 }
 
 TEST_F(StoreDamage, a_window_of_another_layout_is_refused) {

@@ -8,7 +8,7 @@ namespace {
 
 using test::MemoryStore;
 using test::options_of;
-constexpr double race_density = 0.01;
+using test::usual_density;
 using Pull = PullResult::Kind;
 
 /// Lets `interfere` run once, after the engine's `flush`-th flush.
@@ -22,7 +22,7 @@ class StoreRace : public testing::TestWithParam<int> {};
 
 TEST_P(StoreRace, full_pull_survives_one_publish) {
   for (const UpdateMode mode : {UpdateMode::full, UpdateMode::delta}) {
-    MemoryStore store(options_of(mode, TransferType::bf16), 2, race_density);
+    MemoryStore store(options_of(mode, TransferType::bf16), 2, usual_density);
     Image image(store.catalogue);
     store.publish(0);
     once_at_flush(store, GetParam(), [&] {
@@ -30,13 +30,13 @@ TEST_P(StoreRace, full_pull_survives_one_publish) {
       store.fold_all();
     });
     EXPECT_EQ(store.pull(image).kind, Pull::full);
-    EXPECT_TRUE(store.same_as(0, image, race_density) || store.same_as(1, image, race_density));
+    EXPECT_TRUE(store.same_as(0, image, usual_density) || store.same_as(1, image, usual_density));
   }
 }
 
 TEST_P(StoreRace, full_pull_survives_many_publishes) {
   for (const UpdateMode mode : {UpdateMode::full, UpdateMode::delta}) {
-    MemoryStore store(options_of(mode, TransferType::f32, 2), 2, race_density);
+    MemoryStore store(options_of(mode, TransferType::f32, 2), 2, usual_density);
     Image image(store.catalogue);
     store.publish(0);
     once_at_flush(store, GetParam(), [&] {
@@ -46,15 +46,15 @@ TEST_P(StoreRace, full_pull_survives_many_publishes) {
       }
     });
     store.pull(image);
-    EXPECT_TRUE(store.same_as(0, image, race_density) || store.same_as(6, image, race_density));
+    EXPECT_TRUE(store.same_as(0, image, usual_density) || store.same_as(6, image, usual_density));
     store.engine_access.at_flush = nullptr;
     store.pull(image);
-    EXPECT_TRUE(store.same_as(store.puller->newest().value(), image, race_density));
+    EXPECT_TRUE(store.same_as(store.puller->newest().value(), image, usual_density));
   }
 }
 
 TEST_P(StoreRace, delta_pull_survives_the_reuse_of_its_entries) {
-  MemoryStore store(options_of(UpdateMode::delta, TransferType::bf16, 2), 2, race_density);
+  MemoryStore store(options_of(UpdateMode::delta, TransferType::bf16, 2), 2, usual_density);
   Image image(store.catalogue);
   store.publish(0);
   store.pull(image);
@@ -67,11 +67,11 @@ TEST_P(StoreRace, delta_pull_survives_the_reuse_of_its_entries) {
     }
   });
   store.pull(image);
-  EXPECT_TRUE(store.same_as(1, image, race_density) || store.same_as(4, image, race_density));
+  EXPECT_TRUE(store.same_as(1, image, usual_density) || store.same_as(4, image, usual_density));
 }
 
 TEST_P(StoreRace, a_pull_of_one_version_never_brings_another) {
-  MemoryStore store(options_of(UpdateMode::delta, TransferType::bf16, 2), 2, race_density);
+  MemoryStore store(options_of(UpdateMode::delta, TransferType::bf16, 2), 2, usual_density);
   Image image(store.catalogue);
   store.publish(0);
   once_at_flush(store, GetParam(), [&] {
@@ -80,14 +80,14 @@ TEST_P(StoreRace, a_pull_of_one_version_never_brings_another) {
     store.publish(2);
   });
   const PullResult result = store.pull(image, 0);
-  EXPECT_TRUE(result.kind == Pull::unavailable || store.same_as(0, image, race_density));
+  EXPECT_TRUE(result.kind == Pull::unavailable || store.same_as(0, image, usual_density));
 }
 
 INSTANTIATE_TEST_SUITE_P(Flush, StoreRace, testing::Range(1, 5));
 
 TEST(StoreRaceFold, a_fold_half_way_does_not_harm_a_full_pull) {
   // The engine takes the words, a publish and part of a fold happen, it takes the image.
-  MemoryStore store(options_of(UpdateMode::delta, TransferType::bf16), 1, race_density);
+  MemoryStore store(options_of(UpdateMode::delta, TransferType::bf16), 1, usual_density);
   Image image(store.catalogue);
   store.publish(0);
   once_at_flush(store, 1, [&] {
@@ -95,7 +95,7 @@ TEST(StoreRaceFold, a_fold_half_way_does_not_harm_a_full_pull) {
     const Range shard = store.layout.shard(0);
     const auto offset = static_cast<std::size_t>(store.layout.slot_offset(0, 0));
     // What a fold writes, for half of the shard, without its end.
-    test::EvolvingWeights next(store.catalogue, race_density);
+    test::EvolvingWeights next(store.catalogue, usual_density);
     next.advance_to(1);
     const Image target = next.image();
     std::memcpy(store.windows[0].span().data() + offset, target.bytes().data(),
@@ -104,11 +104,11 @@ TEST(StoreRaceFold, a_fold_half_way_does_not_harm_a_full_pull) {
   const PullResult result = store.pull(image);
   EXPECT_EQ(result.version, base::WeightVersion(1));
   EXPECT_GE(result.retries, 1);
-  EXPECT_TRUE(store.same_as(1, image, race_density));
+  EXPECT_TRUE(store.same_as(1, image, usual_density));
 }
 
 TEST(StoreRaceFold, a_full_image_replaces_a_slot_in_the_middle_of_its_fold) {
-  MemoryStore store(options_of(UpdateMode::delta, TransferType::bf16), 1, race_density);
+  MemoryStore store(options_of(UpdateMode::delta, TransferType::bf16), 1, usual_density);
   Image image(store.catalogue);
   store.publish(0);
   store.publish(1);
@@ -117,11 +117,11 @@ TEST(StoreRaceFold, a_full_image_replaces_a_slot_in_the_middle_of_its_fold) {
   EXPECT_FALSE(store.stores[0]->advance());
   EXPECT_EQ(store.stores[0]->folded(), base::WeightVersion(5));
   store.pull(image);
-  EXPECT_TRUE(store.same_as(5, image, race_density));
+  EXPECT_TRUE(store.same_as(5, image, usual_density));
 }
 
 TEST(StoreRaceFold, a_publisher_waits_for_a_fold_in_the_slot_it_needs) {
-  MemoryStore store(options_of(UpdateMode::full, TransferType::bf16), 1, race_density);
+  MemoryStore store(options_of(UpdateMode::full, TransferType::bf16), 1, usual_density);
   store.publish(0);
   store.publish(1);
   store.buffer_access.store(0, StoreWords::busy, 1);  // slot 0, which version 2 needs
@@ -135,7 +135,7 @@ TEST(StoreRaceFold, a_publisher_waits_for_a_fold_in_the_slot_it_needs) {
 }
 
 TEST(StoreRaceEnd, an_engine_that_always_loses_says_so) {
-  MemoryStore store(options_of(UpdateMode::delta, TransferType::bf16, 1), 1, race_density);
+  MemoryStore store(options_of(UpdateMode::delta, TransferType::bf16, 1), 1, usual_density);
   Image image(store.catalogue);
   store.publish(0);
   store.engine_access.at_flush = [&] {
@@ -149,7 +149,7 @@ TEST(StoreRaceEnd, an_engine_that_always_loses_says_so) {
   store.engine_access.at_flush = nullptr;
   store.publish(1);
   store.pull(image);
-  EXPECT_TRUE(store.same_as(1, image, race_density));
+  EXPECT_TRUE(store.same_as(1, image, usual_density));
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace {
 
 using test::Circle;
 using test::each_layout;
-constexpr double density = 0.01;
+using test::usual_density;
 
 WeightOptions options_of(UpdateMode mode, TransferType type) {
   WeightOptions options;
@@ -32,7 +32,7 @@ TEST(WeightExchange, engines_get_what_trainers_publish) {
   each_layout([](const test::Shape& shape) {
     for (const UpdateMode mode : {UpdateMode::full, UpdateMode::delta}) {
       for (const TransferType type : {TransferType::bf16, TransferType::f32}) {
-        Circle circle(shape, options_of(mode, type), density);
+        Circle circle(shape, options_of(mode, type), usual_density);
         publish_then_pull(circle, 0, 0);
         publish_then_pull(circle, 1, 1);
         publish_then_pull(circle, 2, 4);   // a chain
@@ -45,7 +45,7 @@ TEST(WeightExchange, engines_get_what_trainers_publish) {
 
 TEST(WeightExchange, roles_get_their_ends) {
   each_layout([](const test::Shape& shape) {
-    Circle circle(shape, {}, density);
+    Circle circle(shape, {}, usual_density);
     EXPECT_EQ(circle.exchange().store() != nullptr, circle.layout().is_buffer());
     EXPECT_EQ(circle.exchange().publisher() != nullptr, circle.layout().is_trainer());
     EXPECT_EQ(circle.exchange().puller() != nullptr, circle.layout().is_rollout());
@@ -55,7 +55,7 @@ TEST(WeightExchange, roles_get_their_ends) {
 
 TEST(WeightExchange, trainers_share_the_image) {
   each_layout([](const test::Shape& shape) {
-    Circle circle(shape, {}, density);
+    Circle circle(shape, {}, usual_density);
     std::int64_t mine = 0;
     if (Publisher* publisher = circle.exchange().publisher()) {
       mine = publisher->my_bytes().size();
