@@ -18,7 +18,7 @@ namespace {
 /// Losing a race is no fault, but an engine that always loses should say so.
 constexpr std::int64_t most_attempts = 1000;
 /// Wrong bytes are a fault: once more from the full image, and once more from the next one.
-constexpr int most_failures = 3;
+constexpr std::int64_t most_failures = 3;
 constexpr std::int64_t most_in_flight_bytes = std::int64_t{64} << 20;
 
 }  // namespace
@@ -41,7 +41,6 @@ void Puller::Impl::begin(Image& image, std::optional<base::WeightVersion> exactl
   result_ = {};
   stage_ = Stage::plan;
   full_only_ = false;
-  failures_ = 0;
   backoff_.reset();
 }
 
@@ -100,14 +99,14 @@ void Puller::Impl::fetch(std::int64_t& budget, const base::Deadline& deadline) {
 
 void Puller::Impl::check_places(const base::Deadline& deadline) {
   const base::WeightVersion ahead = newest();  // before the words: they are at least as new
-  std::vector<WordsCopy> now;
-  read_words(now, deadline);
+  auto now = read_words_of_one_moment(deadline);
+  if (!now) return lost_race();
   for (int buffer = 0; buffer < layout_.buffer_ranks(); ++buffer) {
-    if (!still_there(now[static_cast<std::size_t>(buffer)], buffer)) return lost_race();
+    if (!still_there((*now)[static_cast<std::size_t>(buffer)], buffer)) return lost_race();
   }
   for (int buffer = 0; buffer < layout_.buffer_ranks(); ++buffer) {
-    if (overtaken(now[static_cast<std::size_t>(buffer)], buffer)) {
-      return follow(ahead, std::move(now));
+    if (overtaken((*now)[static_cast<std::size_t>(buffer)], buffer)) {
+      return follow(ahead, std::move(*now));
     }
   }
   stage_ = Stage::apply;
@@ -183,12 +182,12 @@ void Puller::Impl::failed(const std::string& why) {
   image_->set_version({});
   if (full_only_) access_.store(0, StoreWords::wanted, 1);
   full_only_ = true;
-  ++failures_;
+  ++result_.failures;
   base::log_warning("weight pull of version " + std::to_string(target_.value()) +
                     " failed verification: " + why);
-  if (failures_ >= most_failures) {
+  if (result_.failures >= most_failures) {
     throw PullFailed("weights of version " + std::to_string(target_.value()) +
-                     " failed verification " + std::to_string(failures_) + " times: " + why);
+                     " failed verification " + std::to_string(result_.failures) + " times: " + why);
   }
   lost_race();
 }

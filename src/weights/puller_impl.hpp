@@ -29,6 +29,11 @@ class WordsCopy {
   /// The ring holds a delta to every version from `from` + 1 to `to`.
   [[nodiscard]] bool has_chain(base::WeightVersion from, base::WeightVersion to) const;
   [[nodiscard]] bool has_delta_to(base::WeightVersion version) const;
+  /// Of a slot that is not folded into any more: it has no half of a delta, as the version that
+  /// followed its content was a full one.
+  [[nodiscard]] bool is_clean(std::int64_t slot) const;
+  /// Both copies say the same of every slot and entry.
+  [[nodiscard]] bool same_places(const WordsCopy& other) const;
 
  private:
   std::vector<std::uint64_t> words_;
@@ -71,6 +76,8 @@ class Puller::Impl {
   void step(std::int64_t& budget, const base::Deadline& deadline);
   void plan(const base::Deadline& deadline);
   void read_words(std::vector<WordsCopy>& words, const base::Deadline& deadline);
+  [[nodiscard]] std::optional<std::vector<WordsCopy>> read_words_of_one_moment(
+      const base::Deadline& deadline);
   [[nodiscard]] bool plan_shards();
   [[nodiscard]] std::optional<ShardPlan> plan_shard(const WordsCopy& words) const;
   [[nodiscard]] std::optional<std::int64_t> find_digests(const WordsCopy& words) const;
@@ -101,7 +108,6 @@ class Puller::Impl {
   Stage stage_ = Stage::done;
   base::WeightVersion target_;
   bool full_only_ = false;
-  int failures_ = 0;
   parallel::Backoff backoff_;
   std::vector<ShardPlan> plans_;  // by buffer
   std::vector<base::Digest> digests_;

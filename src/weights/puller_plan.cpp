@@ -22,6 +22,21 @@ bool WordsCopy::has_chain(base::WeightVersion from, base::WeightVersion to) cons
   return true;
 }
 
+bool WordsCopy::is_clean(std::int64_t slot) const {
+  return at(StoreWords::base(1 - slot)) == at(StoreWords::content(slot)) + 1;
+}
+
+bool WordsCopy::same_places(const WordsCopy& other) const {
+  for (std::int64_t word = 0; word < StoreWords::count(ring_); ++word) {
+    // The others say nothing about what is in a place.
+    if (word == StoreWords::newest || word == StoreWords::busy || word == StoreWords::wanted) {
+      continue;
+    }
+    if (at(word) != other.at(word)) return false;
+  }
+  return true;
+}
+
 void Puller::Impl::read_words(std::vector<WordsCopy>& words, const base::Deadline& deadline) {
   words.assign(static_cast<std::size_t>(layout_.buffer_ranks()), WordsCopy(layout_.ring()));
   for (int buffer = 0; buffer < layout_.buffer_ranks(); ++buffer) {
@@ -33,6 +48,20 @@ void Puller::Impl::read_words(std::vector<WordsCopy>& words, const base::Deadlin
     throw base::WorldError("read of the weight store", 0,
                            "a buffer rank's window has another layout than this engine expects");
   }
+}
+
+/// A get has no order: the word of a slot may be older than that of the entry which is folded into
+/// it. Two looks that are equal show the words of one moment, for no place gets a version again.
+std::optional<std::vector<WordsCopy>> Puller::Impl::read_words_of_one_moment(
+    const base::Deadline& deadline) {
+  std::vector<WordsCopy> first;
+  std::vector<WordsCopy> second;
+  read_words(first, deadline);
+  read_words(second, deadline);
+  for (std::size_t buffer = 0; buffer < first.size(); ++buffer) {
+    if (!first[buffer].same_places(second[buffer])) return std::nullopt;
+  }
+  return second;
 }
 
 void Puller::Impl::plan(const base::Deadline& deadline) {
@@ -81,8 +110,7 @@ bool Puller::Impl::slot_usable(const WordsCopy& words, std::int64_t slot) const 
   if (words.at(StoreWords::active) == static_cast<std::uint64_t>(slot) + 1) {
     return !exactly_ || !words.has_delta_to(base::WeightVersion(target_.value() + 1));
   }
-  // Not folded into any more. It is clean if the version after it was a full one.
-  return words.at(StoreWords::base(1 - slot)) == content + 1;
+  return words.is_clean(slot);
 }
 
 /// Nothing if this buffer rank cannot lead to the target (any more).
@@ -113,6 +141,10 @@ bool Puller::Impl::still_there(const WordsCopy& now, int buffer) const {
   for (const std::int64_t slot : {plan.slot, plan.digests_slot}) {
     if (slot < 0) continue;
     if (now.at(StoreWords::base(slot)) != before.at(StoreWords::base(slot))) return false;
+  }
+  if (plan.slot >= 0 && now.at(StoreWords::active) != static_cast<std::uint64_t>(plan.slot) + 1 &&
+      !now.is_clean(plan.slot)) {
+    return false;
   }
   if (plan.digests_slot < 0 && !now.has_delta_to(target_)) return false;
   return now.has_chain(plan.from, target_);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -14,7 +15,8 @@
 namespace physarum::weights::test {
 
 /// The carrier on plain memory, with a place to interfere: `at_flush` runs at the end of each
-/// flush, when transfers are complete and before their user looks at them.
+/// flush, when transfers are complete and before their user looks at them; `within_words` runs
+/// while the words of a buffer are fetched, before those of its ring entries.
 class MemoryAccess final : public StoreAccess {
  public:
   explicit MemoryAccess(std::vector<AlignedBytes>& windows) : windows_(windows) {}
@@ -22,7 +24,14 @@ class MemoryAccess final : public StoreAccess {
     if (!from.empty()) std::memcpy(at(buffer, offset, from.size()), from.data(), from.size());
   }
   void get(std::span<std::byte> to, int buffer, std::uint64_t offset) override {
-    if (!to.empty()) std::memcpy(to.data(), at(buffer, offset, to.size()), to.size());
+    if (to.empty()) return;
+    constexpr std::size_t border = StoreWords::offset(StoreWords::entry(0));
+    const std::size_t first = within_words && offset == 0 ? std::min(border, to.size()) : to.size();
+    std::memcpy(to.data(), at(buffer, offset, first), first);
+    if (first == to.size()) return;
+    within_words();
+    std::memcpy(to.data() + first, at(buffer, offset + first, to.size() - first),
+                to.size() - first);
   }
   void flush(const base::Deadline&) override {
     if (at_flush) at_flush();
@@ -38,6 +47,7 @@ class MemoryAccess final : public StoreAccess {
   void sync() override {}
 
   std::function<void()> at_flush;
+  std::function<void()> within_words;
 
  private:
   std::byte* at(int buffer, std::uint64_t offset, std::size_t bytes) {

@@ -85,6 +85,15 @@ TEST_P(StoreRace, a_pull_of_one_version_never_brings_another) {
 
 INSTANTIATE_TEST_SUITE_P(Flush, StoreRace, testing::Range(1, 5));
 
+/// What a fold writes into slot 0 until half of the shard is done: elements, not yet the word.
+void fold_half(MemoryStore& store, std::int64_t version) {
+  test::EvolvingWeights next(store.catalogue, usual_density);
+  next.advance_to(version);
+  const Image target = next.image();
+  std::memcpy(store.windows[0].span().data() + store.layout.slot_offset(0, 0),
+              target.bytes().data(), static_cast<std::size_t>(store.layout.shard(0).size() / 2));
+}
+
 TEST(StoreRaceFold, a_fold_half_way_does_not_harm_a_full_pull) {
   // The engine takes the words, a publish and part of a fold happen, it takes the image.
   MemoryStore store(options_of(UpdateMode::delta, TransferType::bf16), 1, usual_density);
@@ -92,19 +101,58 @@ TEST(StoreRaceFold, a_fold_half_way_does_not_harm_a_full_pull) {
   store.publish(0);
   once_at_flush(store, 1, [&] {
     store.publish(1);
-    const Range shard = store.layout.shard(0);
-    const auto offset = static_cast<std::size_t>(store.layout.slot_offset(0, 0));
-    // What a fold writes, for half of the shard, without its end.
-    test::EvolvingWeights next(store.catalogue, usual_density);
-    next.advance_to(1);
-    const Image target = next.image();
-    std::memcpy(store.windows[0].span().data() + offset, target.bytes().data(),
-                static_cast<std::size_t>(shard.size() / 2));
+    fold_half(store, 1);
   });
   const PullResult result = store.pull(image);
   EXPECT_EQ(result.version, base::WeightVersion(1));
   EXPECT_GE(result.retries, 1);
+  EXPECT_EQ(result.failures, 0);
   EXPECT_TRUE(store.same_as(1, image, usual_density));
+}
+
+TEST(StoreRaceFold, a_slot_left_with_half_a_delta_is_not_taken) {
+  // As above; then a full image goes to the other slot, and the half-folded delta's place is used
+  // again: nothing but the words of the slots tells that this one is no version.
+  MemoryStore store(options_of(UpdateMode::delta, TransferType::bf16, 1), 1, usual_density);
+  Image image(store.catalogue);
+  store.publish(0);
+  once_at_flush(store, 1, [&] {
+    store.publish(1);
+    fold_half(store, 1);
+    for (const std::int64_t version : {4, 5, 6, 7}) {
+      store.publish(version);
+      store.fold_all();
+    }
+  });
+  const PullResult result = store.pull(image);
+  EXPECT_EQ(result.failures, 0);
+  EXPECT_GE(result.retries, 1);
+  EXPECT_TRUE(store.same_as(7, image, usual_density));
+}
+
+TEST(StoreRaceFold, a_look_at_the_words_is_of_one_moment) {
+  // The engine reads that version 1 is not folded in; while it reads on, it is, and its place is
+  // used again. What it has fetched is half of version 1.
+  MemoryStore store(options_of(UpdateMode::delta, TransferType::bf16, 1), 1, usual_density);
+  Image image(store.catalogue);
+  store.publish(0);
+  once_at_flush(store, 1, [&] {
+    store.publish(1);
+    fold_half(store, 1);
+  });
+  int looks = 0;
+  store.engine_access.within_words = [&] {
+    if (++looks != 2) return;
+    store.fold_all();
+    for (const std::int64_t version : {2, 3}) {
+      store.publish(version);
+      store.fold_all();
+    }
+  };
+  const PullResult result = store.pull(image);
+  EXPECT_EQ(result.failures, 0);
+  EXPECT_GE(result.retries, 1);
+  EXPECT_TRUE(store.same_as(3, image, usual_density));
 }
 
 TEST(StoreRaceFold, a_full_image_replaces_a_slot_in_the_middle_of_its_fold) {

@@ -24,6 +24,7 @@ struct PullResult {
   std::int64_t wire_bytes = 0;  ///< of all attempts
   std::int64_t deltas = 0;      ///< versions applied as deltas
   std::int64_t retries = 0;     ///< attempts that lost a race or failed verification
+  std::int64_t failures = 0;    ///< of them, those that failed verification: bytes were wrong
   double seconds = 0;           ///< inside the puller, waiting between advance() calls excluded
 };
 
