@@ -3,7 +3,7 @@
 #
 #   jobs/setup.sh           install what is missing (Debian packages need root)
 #   jobs/setup.sh --check   install nothing; list what is missing and end with code 2 if anything is
-#   jobs/setup.sh --dev     also what the tests' golden files and format checks need
+#   jobs/setup.sh --dev     also what the tests' golden files, model and format checks need
 #   jobs/setup.sh --slurm   also Slurm, which the tests of the job scripts start for themselves
 #   jobs/setup.sh --smollm2 also the model of jobs/smollm2.sh: a GGUF file of 93 MB
 #
@@ -41,7 +41,7 @@ packages=(
   libpcre2-dev libutf8proc-dev libzstd-dev libxxhash-dev
   libgtest-dev libgmock-dev libbenchmark-dev
 )
-if [ "$dev" = 1 ]; then packages+=(clang-format-14 clang-tidy-14 hdf5-tools python3-h5py); fi
+if [ "$dev" = 1 ]; then packages+=(clang-format-14 clang-tidy-14 hdf5-tools python3-h5py spin); fi
 # Slurm's plugin for srun --mpi=pmix loads libpmix.so, which is in the -dev package.
 if [ "$slurm" = 1 ]; then packages+=(munge slurmctld slurmd slurm-client libpmix-dev); fi
 
