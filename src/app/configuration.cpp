@@ -17,6 +17,28 @@ void declare_options(base::OptionTable& table, Configuration& configuration) {
   training::declare_options(table, configuration.training);
 }
 
+namespace {
+
+/// An engine must find every version that the buffer asks for.
+void check_update_interval(const Configuration& all) {
+  const auto interval = all.weights.interval;
+  if (interval == 1) return;
+  const std::string where = "--update-weights-interval " + std::to_string(interval);
+  if (all.buffer.mode != buffer::Mode::async || all.buffer.staleness() < interval - 1) {
+    throw base::UserError("samples would be older than the mode allows: weights change every " +
+                              std::to_string(interval) + " steps",
+                          where,
+                          "use --mode async with a --max-weight-staleness of at least " +
+                              std::to_string(interval - 1));
+  }
+  if (all.buffer.eval_interval && *all.buffer.eval_interval % interval != 0) {
+    throw base::UserError("versions that are to be evaluated would not be published", where,
+                          "make --eval-interval a multiple of it");
+  }
+}
+
+}  // namespace
+
 void Configuration::validate() const {
   run.validate();
   checkpoint.validate();
@@ -28,6 +50,7 @@ void Configuration::validate() const {
   rollout.validate();
   weights.validate();
   training.validate();
+  check_update_interval(*this);
   if (data.samples_jsonl && !buffer.save_samples) {
     throw base::UserError("samples cannot be left as JSON lines if none are saved",
                           "--samples-jsonl", "take back --no-save-samples");

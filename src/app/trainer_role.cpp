@@ -67,7 +67,7 @@ void TrainerRole::run_steps(const Turn& while_waiting) {
     // With weights that stay constant within a batch, the next batch must be complete before the
     // version that it was generated with is replaced.
     taken = more && ahead ? take(step, while_waiting) : Taken{};
-    publish(base::WeightVersion(step));
+    if (publishes(step)) publish(base::WeightVersion(step));
     metrics_["perf/step_time"] = whole.restart();
     client_.report_step(step - 1, metrics_);
     metrics_.clear();
@@ -122,6 +122,10 @@ void TrainerRole::learn(const sample::Batch& batch) {
   auto step = trainer_.step(batch);
   metrics_.merge(step.scalars);
   metrics_["perf/train_time"] = watch.seconds();
+}
+
+bool TrainerRole::publishes(std::int64_t step) const {
+  return step % setup_.configuration.weights.interval == 0 || step == setup_.steps;
 }
 
 void TrainerRole::publish(base::WeightVersion version) {

@@ -58,6 +58,7 @@ class TrainerRole {
   /// After a step: what is due before the next one. False: stop.
   bool between(std::int64_t step, const std::optional<exchange::Errand>& errand,
                const Turn& while_waiting);
+  [[nodiscard]] bool publishes(std::int64_t step) const;
   void publish(base::WeightVersion version);
   void learn(const sample::Batch& batch);
   [[nodiscard]] base::Deadline patience() const;

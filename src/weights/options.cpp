@@ -5,7 +5,8 @@
 namespace physarum::weights {
 namespace {
 constexpr std::int64_t longest_ring = 64;
-}
+constexpr std::int64_t longest_interval = 1'000'000;
+}  // namespace
 
 void WeightOptions::validate() const {
   if (delta_ring < 1 || delta_ring > longest_ring) {
@@ -26,6 +27,14 @@ void declare_options(base::OptionTable& table, WeightOptions& options) {
   table.add("update-weight-delta-ring", options.delta_ring,
             "Deltas that the weight store keeps; an engine behind by more takes the full image.",
             {1, longest_ring});
+  table.add("update-weight-full-interval", options.full_interval,
+            "Of that many weight versions one goes out in full; 0: only where a delta is not "
+            "possible or not smaller.",
+            {0, longest_interval});
+  table.add("update-weights-interval", options.interval,
+            "Steps from one weight version that engines can pull to the next; more than 1 needs "
+            "--mode async and a --max-weight-staleness that allows for it.",
+            {1, longest_interval});
 }
 
 }  // namespace physarum::weights

@@ -28,7 +28,8 @@ Publisher::Impl::Impl(const StoreLayout& layout, parallel::Communicator& trainer
       published_(layout.ring() > 0 ? share_.size() : 0, AlignedBytes::Fill::zeros),
       encoder_(layout.type()),
       frames_(regions_.size()),
-      lengths_(regions_.size()) {}
+      lengths_(regions_.size()),
+      entries_(static_cast<std::size_t>(layout.ring())) {}
 
 void Publisher::Impl::for_each_buffer(const std::function<void(int)>& work) const {
   // Buffer rank 0 last: readers start from its words.
@@ -45,18 +46,21 @@ std::span<const base::Digest> Publisher::Impl::digests_of(const Region& region) 
   return slice(std::span<const base::Digest>(digests_), {first, first + count});
 }
 
-bool Publisher::Impl::delta_possible(base::WeightVersion version) const {
-  return layout_.ring() > 0 && base_known_ && version.value() == last_.value() + 1;
+bool Publisher::Impl::delta_possible() const {
+  const bool anchor =
+      layout_.full_interval() > 0 && published_count_ % layout_.full_interval() == 0;
+  return layout_.ring() > 0 && base_known_ && !anchor;
 }
 
 /// The ring's place is free once every buffer rank has folded the delta that is in it, and nobody
 /// asked for a full image.
-bool Publisher::Impl::buffers_can_take_delta(base::WeightVersion version) {
+bool Publisher::Impl::buffers_can_take_delta() {
   if (access_.load(0, StoreWords::wanted) != 0) return false;
+  const base::WeightVersion there = entries_[static_cast<std::size_t>(next_entry_)];
   bool free = true;
   for_each_buffer([&](int buffer) {
     const std::uint64_t content = access_.load(buffer, StoreWords::content(active_slot_));
-    free = free && StoreWords::version(content).value() >= version.value() - layout_.ring();
+    free = free && StoreWords::version(content) >= there;
   });
   return free;
 }
@@ -82,13 +86,13 @@ Publisher::Impl::Report Publisher::Impl::prepare(base::WeightVersion version) {
   Report report;
   report.version = version.value();
   const base::Stopwatch watch;
-  bool delta = delta_possible(version);
+  bool delta = delta_possible();
   if (delta && is_first()) {
     if (serve_store_) serve_store_();
-    delta = buffers_can_take_delta(version);
-    const std::int64_t entry = version.value() % layout_.ring();
+    delta = buffers_can_take_delta();
     if (delta) {
-      for_each_buffer([&](int buffer) { access_.store(buffer, StoreWords::entry(entry), 0); });
+      for_each_buffer(
+          [&](int buffer) { access_.store(buffer, StoreWords::entry(next_entry_), 0); });
     }
   }
   delta = delta && encode({last_, version}, report);
@@ -154,8 +158,8 @@ void Publisher::Impl::put_full(const base::Deadline& deadline) {
   access_.flush(deadline);
 }
 
-void Publisher::Impl::put_delta(base::WeightVersion version, const base::Deadline& deadline) {
-  const std::int64_t entry = version.value() % layout_.ring();
+void Publisher::Impl::put_delta(const base::Deadline& deadline) {
+  const std::int64_t entry = next_entry_;
   for (std::size_t i = 0; i < regions_.size(); ++i) {
     const Region& region = regions_[i];
     access_.put(frames_[i], region.buffer, layout_.frames_offset(region, entry));
@@ -172,15 +176,18 @@ void Publisher::Impl::put_delta(base::WeightVersion version, const base::Deadlin
 void Publisher::Impl::make_visible(const PublishResult& result) {
   if (!is_first()) return;
   const std::uint64_t word = StoreWords::of(result.version);
+  const std::uint64_t before = last_.valid() ? StoreWords::of(last_) : 0;
   const bool full = result.kind == PublishResult::Kind::full;
   const std::int64_t slot = active_slot_ == 0 ? 1 : 0;
   for_each_buffer([&](int buffer) {
     if (full) {
       access_.store(buffer, StoreWords::content(slot), word);
+      access_.store(buffer, StoreWords::before(slot), before);
       access_.store(buffer, StoreWords::base(slot), word);
       access_.store(buffer, StoreWords::active, static_cast<std::uint64_t>(slot) + 1);
     } else {
-      access_.store(buffer, StoreWords::entry(result.version.value() % layout_.ring()), word);
+      access_.store(buffer, StoreWords::entry_base(next_entry_), before);
+      access_.store(buffer, StoreWords::entry(next_entry_), word);
     }
   });
   if (full) access_.store(0, StoreWords::wanted, 0);
@@ -202,10 +209,16 @@ PublishResult Publisher::Impl::publish(base::WeightVersion version,
     parallel::together(
         trainers_, [&] { open_slot(deadline); }, deadline);
   parallel::together(
-      trainers_, [&] { full ? put_full(deadline) : put_delta(version, deadline); }, deadline);
+      trainers_, [&] { full ? put_full(deadline) : put_delta(deadline); }, deadline);
   parallel::together(
       trainers_, [&] { make_visible(result); }, deadline);
-  if (full) active_slot_ = active_slot_ == 0 ? 1 : 0;
+  if (full) {
+    active_slot_ = active_slot_ == 0 ? 1 : 0;
+  } else {
+    entries_[static_cast<std::size_t>(next_entry_)] = version;
+    next_entry_ = (next_entry_ + 1) % layout_.ring();
+  }
+  ++published_count_;
   if (layout_.ring() > 0) std::swap(next_, published_);
   base_known_ = true;
   last_ = version;

@@ -39,14 +39,14 @@ class Publisher::Impl {
     double encode_s = 0;
   };
   [[nodiscard]] bool is_first() const { return trainers_.rank() == 0; }
-  [[nodiscard]] bool delta_possible(base::WeightVersion version) const;
-  [[nodiscard]] bool buffers_can_take_delta(base::WeightVersion version);
+  [[nodiscard]] bool delta_possible() const;
+  [[nodiscard]] bool buffers_can_take_delta();
   Report prepare(base::WeightVersion version);
   bool encode(DeltaStep step, Report& report);
   [[nodiscard]] PublishResult decide(const std::vector<Report>& reports) const;
   void open_slot(const base::Deadline& deadline);
   void put_full(const base::Deadline& deadline);
-  void put_delta(base::WeightVersion version, const base::Deadline& deadline);
+  void put_delta(const base::Deadline& deadline);
   void make_visible(const PublishResult& result);
   [[nodiscard]] std::span<const base::Digest> digests_of(const Region& region) const;
   [[nodiscard]] std::span<const std::byte> next_bytes(const Region& region) const;
@@ -67,6 +67,9 @@ class Publisher::Impl {
   base::WeightVersion last_;
   bool base_known_ = false;  // published_ is what the store has
   std::int64_t active_slot_ = -1;
+  std::int64_t published_count_ = 0;
+  std::int64_t next_entry_ = 0;
+  std::vector<base::WeightVersion> entries_;  // version to which the delta in each entry led
 };
 
 }  // namespace physarum::weights

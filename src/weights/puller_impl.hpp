@@ -17,6 +17,14 @@
 
 namespace physarum::weights {
 
+/// A delta in the ring.
+struct DeltaPlace {
+  std::int64_t entry = 0;
+  DeltaStep step;
+  friend bool operator==(const DeltaPlace&, const DeltaPlace&) = default;
+};
+using DeltaChain = std::vector<DeltaPlace>;
+
 /// The words of one buffer rank, as read at one time.
 class WordsCopy {
  public:
@@ -26,9 +34,13 @@ class WordsCopy {
   [[nodiscard]] std::uint64_t at(std::int64_t word) const {
     return words_[static_cast<std::size_t>(word)];
   }
-  /// The ring holds a delta to every version from `from` + 1 to `to`.
-  [[nodiscard]] bool has_chain(base::WeightVersion from, base::WeightVersion to) const;
-  [[nodiscard]] bool has_delta_to(base::WeightVersion version) const;
+  /// The ring's deltas that lead from one version to another, none if they are the same; nothing if
+  /// the ring has not all of them (any more).
+  [[nodiscard]] std::optional<DeltaChain> chain(base::WeightVersion from,
+                                                base::WeightVersion to) const;
+  /// The ring's entry with the delta that leads to, or from, a version.
+  [[nodiscard]] std::optional<std::int64_t> delta_to(base::WeightVersion version) const;
+  [[nodiscard]] std::optional<std::int64_t> delta_from(base::WeightVersion version) const;
   /// Of a slot that is not folded into any more: it has no half of a delta, as the version that
   /// followed its content was a full one.
   [[nodiscard]] bool is_clean(std::int64_t slot) const;
@@ -42,10 +54,13 @@ class WordsCopy {
 
 /// How one buffer rank's shard comes to the target version.
 struct ShardPlan {
-  std::int64_t slot = -1;          // whose full shard is taken; -1: deltas alone
-  bool slot_taken = false;         // its bytes are in the image already
-  base::WeightVersion from;        // deltas from here on
-  std::int64_t digests_slot = -1;  // where the target's digests are; -1: in its ring entry
+  std::int64_t slot = -1;    // whose full shard is taken; -1: deltas alone
+  bool slot_taken = false;   // its bytes are in the image already
+  base::WeightVersion from;  // deltas from here on
+  DeltaChain chain;          // these, up to the target
+  // Where the target's digests are: in a slot, or else in an entry.
+  std::int64_t digests_slot = -1;
+  std::int64_t digests_entry = -1;
 };
 
 /// A pull in progress, as a machine of small steps. A step that finds that its place was reused, or
@@ -80,8 +95,11 @@ class Puller::Impl {
       const base::Deadline& deadline);
   [[nodiscard]] bool plan_shards();
   [[nodiscard]] std::optional<ShardPlan> plan_shard(const WordsCopy& words) const;
-  [[nodiscard]] std::optional<std::int64_t> find_digests(const WordsCopy& words) const;
+  [[nodiscard]] bool find_digests(const WordsCopy& words, ShardPlan& plan) const;
   [[nodiscard]] bool slot_usable(const WordsCopy& words, std::int64_t slot) const;
+  [[nodiscard]] const ShardPlan& plan_of(int buffer) const {
+    return plans_[static_cast<std::size_t>(buffer)];
+  }
   [[nodiscard]] bool still_there(const WordsCopy& now, int buffer) const;
   [[nodiscard]] bool overtaken(const WordsCopy& now, int buffer) const;
   void follow(base::WeightVersion ahead, std::vector<WordsCopy> now);

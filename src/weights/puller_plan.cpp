@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "physarum/base/error.hpp"
 
@@ -10,20 +11,39 @@ namespace {
 constexpr std::size_t piece_bytes = std::size_t{1} << 18;
 }
 
-bool WordsCopy::has_delta_to(base::WeightVersion version) const {
-  return ring_ > 0 && at(StoreWords::entry(version.value() % ring_)) == StoreWords::of(version);
+std::optional<std::int64_t> WordsCopy::delta_to(base::WeightVersion version) const {
+  for (std::int64_t entry = 0; entry < ring_; ++entry) {
+    if (at(StoreWords::entry(entry)) == StoreWords::of(version)) return entry;
+  }
+  return std::nullopt;
 }
 
-bool WordsCopy::has_chain(base::WeightVersion from, base::WeightVersion to) const {
-  if (to.value() - from.value() > ring_) return false;
-  for (std::int64_t version = from.value() + 1; version <= to.value(); ++version) {
-    if (!has_delta_to(base::WeightVersion(version))) return false;
+std::optional<std::int64_t> WordsCopy::delta_from(base::WeightVersion version) const {
+  for (std::int64_t entry = 0; entry < ring_; ++entry) {
+    if (at(StoreWords::entry(entry)) != 0 &&
+        at(StoreWords::entry_base(entry)) == StoreWords::of(version)) {
+      return entry;
+    }
   }
-  return true;
+  return std::nullopt;
+}
+
+std::optional<DeltaChain> WordsCopy::chain(base::WeightVersion from, base::WeightVersion to) const {
+  DeltaChain chain;
+  while (from != to) {
+    const auto entry = delta_from(from);
+    // The words of one look may be of different moments: a circle is none.
+    if (!entry || std::cmp_equal(chain.size(), ring_)) return std::nullopt;
+    const auto target = StoreWords::version(at(StoreWords::entry(*entry)));
+    if (target <= from || target > to) return std::nullopt;
+    chain.push_back({*entry, {from, target}});
+    from = target;
+  }
+  return chain;
 }
 
 bool WordsCopy::is_clean(std::int64_t slot) const {
-  return at(StoreWords::base(1 - slot)) == at(StoreWords::content(slot)) + 1;
+  return at(StoreWords::before(1 - slot)) == at(StoreWords::content(slot));
 }
 
 bool WordsCopy::same_places(const WordsCopy& other) const {
@@ -90,13 +110,17 @@ bool Puller::Impl::plan_shards() {
   return true;
 }
 
-/// Where the digests of the target are: a slot, or -1 for its ring entry.
-std::optional<std::int64_t> Puller::Impl::find_digests(const WordsCopy& words) const {
-  if (words.has_delta_to(target_)) return -1;
-  for (std::int64_t slot = 0; slot < 2; ++slot) {
-    if (words.at(StoreWords::base(slot)) == StoreWords::of(target_)) return slot;
+/// False if the digests of the target are not there (any more).
+bool Puller::Impl::find_digests(const WordsCopy& words, ShardPlan& plan) const {
+  plan.digests_slot = -1;
+  if (const auto entry = words.delta_to(target_)) {
+    plan.digests_entry = *entry;
+    return true;
   }
-  return std::nullopt;
+  for (std::int64_t slot = 0; slot < 2; ++slot) {
+    if (words.at(StoreWords::base(slot)) == StoreWords::of(target_)) plan.digests_slot = slot;
+  }
+  return plan.digests_slot >= 0;
 }
 
 /// The slot holds a state from which the ring's deltas lead to the target. Elements may be newer
@@ -105,10 +129,10 @@ bool Puller::Impl::slot_usable(const WordsCopy& words, std::int64_t slot) const 
   const std::uint64_t content = words.at(StoreWords::content(slot));
   if (words.at(StoreWords::base(slot)) == 0 || content == 0) return false;
   const base::WeightVersion held = StoreWords::version(content);
-  if (held > target_ || !words.has_chain(held, target_)) return false;
+  if (held > target_ || !words.chain(held, target_)) return false;
   if (layout_.ring() == 0) return true;
   if (words.at(StoreWords::active) == static_cast<std::uint64_t>(slot) + 1) {
-    return !exactly_ || !words.has_delta_to(base::WeightVersion(target_.value() + 1));
+    return !exactly_ || !words.delta_from(target_);
   }
   return words.is_clean(slot);
 }
@@ -116,13 +140,14 @@ bool Puller::Impl::slot_usable(const WordsCopy& words, std::int64_t slot) const 
 /// Nothing if this buffer rank cannot lead to the target (any more).
 std::optional<ShardPlan> Puller::Impl::plan_shard(const WordsCopy& words) const {
   ShardPlan plan;
-  const auto digests = find_digests(words);
-  if (!digests) return std::nullopt;
-  plan.digests_slot = *digests;
+  if (!find_digests(words, plan)) return std::nullopt;
   const base::WeightVersion mine = image_->version();
-  if (!full_only_ && mine.valid() && mine < target_ && words.has_chain(mine, target_)) {
-    plan.from = mine;
-    return plan;
+  if (!full_only_ && mine.valid() && mine < target_) {
+    if (const auto chain = words.chain(mine, target_)) {
+      plan.from = mine;
+      plan.chain = *chain;
+      return plan;
+    }
   }
   for (std::int64_t slot = 0; slot < 2; ++slot) {
     const base::WeightVersion held = StoreWords::version(words.at(StoreWords::content(slot)));
@@ -131,12 +156,13 @@ std::optional<ShardPlan> Puller::Impl::plan_shard(const WordsCopy& words) const 
     plan.slot = slot;
   }
   if (plan.slot < 0) return std::nullopt;
+  plan.chain = *words.chain(plan.from, target_);
   return plan;
 }
 
 /// No place that we read was reused meanwhile.
 bool Puller::Impl::still_there(const WordsCopy& now, int buffer) const {
-  const ShardPlan& plan = plans_[static_cast<std::size_t>(buffer)];
+  const ShardPlan& plan = plan_of(buffer);
   const WordsCopy& before = words_[static_cast<std::size_t>(buffer)];
   for (const std::int64_t slot : {plan.slot, plan.digests_slot}) {
     if (slot < 0) continue;
@@ -146,16 +172,16 @@ bool Puller::Impl::still_there(const WordsCopy& now, int buffer) const {
       !now.is_clean(plan.slot)) {
     return false;
   }
-  if (plan.digests_slot < 0 && !now.has_delta_to(target_)) return false;
-  return now.has_chain(plan.from, target_);
+  if (plan.digests_slot < 0 && now.delta_to(target_) != plan.digests_entry) return false;
+  return now.chain(plan.from, target_) == plan.chain;
 }
 
 /// A fold may have brought elements of a version after the target into the slot that we read.
 bool Puller::Impl::overtaken(const WordsCopy& now, int buffer) const {
-  const ShardPlan& plan = plans_[static_cast<std::size_t>(buffer)];
+  const ShardPlan& plan = plan_of(buffer);
   if (plan.slot < 0) return false;
   return StoreWords::version(now.at(StoreWords::content(plan.slot))) > target_ ||
-         now.has_delta_to(base::WeightVersion(target_.value() + 1));
+         now.delta_from(target_).has_value();
 }
 
 /// The full shards that we have are a mixture of versions, but of none before plan.from, and deltas
@@ -170,9 +196,9 @@ void Puller::Impl::follow(base::WeightVersion ahead, std::vector<WordsCopy> now)
   for (int buffer = 0; buffer < layout_.buffer_ranks(); ++buffer) {
     const WordsCopy& words = words_[static_cast<std::size_t>(buffer)];
     ShardPlan& plan = plans_[static_cast<std::size_t>(buffer)];
-    const auto digests = find_digests(words);
-    if (!digests || !words.has_chain(plan.from, target_)) return lost_race();
-    plan.digests_slot = *digests;
+    const auto chain = words.chain(plan.from, target_);
+    if (!chain || !find_digests(words, plan)) return lost_race();
+    plan.chain = *chain;
     plan.slot_taken = plan.slot >= 0;
   }
   stage_ = Stage::head;
@@ -184,25 +210,23 @@ void Puller::Impl::read_heads(const base::Deadline& deadline) {
   digests_.assign(static_cast<std::size_t>(layout_.blocks()), {});
   std::vector<std::vector<std::uint64_t>> lengths;
   for (int buffer = 0; buffer < layout_.buffer_ranks(); ++buffer) {
-    const ShardPlan& plan = plans_[static_cast<std::size_t>(buffer)];
+    const ShardPlan& plan = plan_of(buffer);
     const Range shard = layout_.shard(buffer);
     const std::int64_t first = shard.begin / StoreLayout::block_bytes;
     const auto table = slice(std::span(digests_), {first, first + StoreLayout::blocks_of(shard)});
     access_.get(std::as_writable_bytes(table), buffer,
-                plan.digests_slot >= 0
-                    ? layout_.slot_digests_offset(buffer, plan.digests_slot)
-                    : layout_.entry_digests_offset(buffer, target_.value() % layout_.ring()));
+                plan.digests_slot >= 0 ? layout_.slot_digests_offset(buffer, plan.digests_slot)
+                                       : layout_.entry_digests_offset(buffer, plan.digests_entry));
     result_.wire_bytes += static_cast<std::int64_t>(table.size_bytes());
-    for (std::int64_t version = plan.from.value() + 1; version <= target_.value(); ++version) {
+    for (std::size_t i = 0; i < plan.chain.size(); ++i) {
       lengths.emplace_back(layout_.regions_of_buffer(buffer).size());
     }
   }
   std::size_t at = 0;
   for (int buffer = 0; buffer < layout_.buffer_ranks(); ++buffer) {
-    const ShardPlan& plan = plans_[static_cast<std::size_t>(buffer)];
-    for (std::int64_t version = plan.from.value() + 1; version <= target_.value(); ++version) {
+    for (const DeltaPlace& delta : plan_of(buffer).chain) {
       const auto words = std::as_writable_bytes(std::span(lengths[at++]));
-      access_.get(words, buffer, layout_.lengths_offset(buffer, version % layout_.ring()));
+      access_.get(words, buffer, layout_.lengths_offset(buffer, delta.entry));
       result_.wire_bytes += static_cast<std::int64_t>(words.size());
     }
   }
@@ -217,26 +241,24 @@ void Puller::Impl::queue_pieces(const std::vector<std::vector<std::uint64_t>>& l
   next_block_ = 0;
   std::size_t at = 0;
   for (int buffer = 0; buffer < layout_.buffer_ranks(); ++buffer) {
-    const ShardPlan& plan = plans_[static_cast<std::size_t>(buffer)];
+    const ShardPlan& plan = plan_of(buffer);
     const Range shard = layout_.shard(buffer);
     if (plan.slot >= 0 && !plan.slot_taken) {
       queue(slice(image_->bytes(), shard), buffer, layout_.slot_offset(buffer, plan.slot));
     }
-    for (std::int64_t version = plan.from.value() + 1; version <= target_.value();
-         ++version, ++at) {
+    for (const DeltaPlace& place : plan.chain) {
+      const auto& of_regions = lengths[at++];
       for (const Region& region : layout_.regions_of_buffer(buffer)) {
-        const std::uint64_t length = lengths[at][static_cast<std::size_t>(region.index)];
+        const std::uint64_t length = of_regions[static_cast<std::size_t>(region.index)];
         if (length > static_cast<std::uint64_t>(region.capacity)) return lost_race();
         if (length == 0) continue;
-        deltas_.push_back({&region,
-                           {base::WeightVersion(version - 1), base::WeightVersion(version)},
-                           std::vector<std::byte>(static_cast<std::size_t>(length))});
-        queue(deltas_.back().frames, buffer,
-              layout_.frames_offset(region, version % layout_.ring()));
+        deltas_.push_back(
+            {&region, place.step, std::vector<std::byte>(static_cast<std::size_t>(length))});
+        queue(deltas_.back().frames, buffer, layout_.frames_offset(region, place.entry));
       }
     }
   }
-  result_.deltas = target_.value() - plans_.front().from.value();
+  result_.deltas = static_cast<std::int64_t>(plans_.front().chain.size());
   stage_ = Stage::fetch;
 }
 

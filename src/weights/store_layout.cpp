@@ -27,6 +27,7 @@ StoreLayout::StoreLayout(const Catalogue& catalogue, const WeightOptions& option
     : image_bytes_(catalogue.total_bytes()),
       type_(catalogue.type()),
       ring_(options.mode == UpdateMode::delta ? options.delta_ring + 1 : 0),
+      full_interval_(options.full_interval),
       buffers_(buffer_ranks),
       trainers_(trainer_ranks) {
   base::expects(buffer_ranks >= 1 && trainer_ranks >= 1, "a weight store has both ends");

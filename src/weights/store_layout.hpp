@@ -49,6 +49,8 @@ class StoreLayout {
   /// Places in the ring: one is being written while the others can be read, so one more than the
   /// option says. 0 with UpdateMode::full.
   [[nodiscard]] std::int64_t ring() const { return ring_; }
+  /// Of that many versions one goes out in full; 0: only where a delta is not possible.
+  [[nodiscard]] std::int64_t full_interval() const { return full_interval_; }
   [[nodiscard]] TransferType type() const { return type_; }
   [[nodiscard]] std::int64_t image_bytes() const { return image_bytes_; }
   [[nodiscard]] std::int64_t blocks() const;
@@ -88,6 +90,7 @@ class StoreLayout {
   std::int64_t image_bytes_;
   TransferType type_;
   std::int64_t ring_;
+  std::int64_t full_interval_;
   int buffers_;
   int trainers_;
   std::uint64_t hash_ = 0;

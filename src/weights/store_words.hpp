@@ -27,8 +27,11 @@ struct StoreWords {
   /// Version up to which deltas were folded into a slot; at least base. While a fold runs, single
   /// elements are already of the next one.
   static constexpr std::int64_t content(std::int64_t slot) { return 7 + slot; }
-  /// Version to which the delta in a ring entry leads.
-  static constexpr std::int64_t entry(std::int64_t index) { return 9 + index; }
+  /// Version that was visible before the full one that was put into a slot.
+  static constexpr std::int64_t before(std::int64_t slot) { return 9 + slot; }
+  /// Version to which the delta in a ring entry leads, and the one from which it leads.
+  static constexpr std::int64_t entry(std::int64_t index) { return 11 + 2 * index; }
+  static constexpr std::int64_t entry_base(std::int64_t index) { return entry(index) + 1; }
   static constexpr std::int64_t count(std::int64_t ring) { return entry(ring); }
 
   static constexpr std::uint64_t offset(std::int64_t word) {

@@ -33,12 +33,14 @@ std::optional<WeightStore::Impl::Fold> WeightStore::Impl::next_fold() const {
   fold.base_word = access_.load(buffer_, StoreWords::base(fold.slot));
   if (fold.base_word == 0 || fold.base_word == broken_base_) return std::nullopt;
   const std::uint64_t content = access_.load(buffer_, StoreWords::content(fold.slot));
-  const auto target = static_cast<std::int64_t>(content);  // the word is the version plus one
-  if (access_.load(buffer_, StoreWords::entry(target % layout_.ring())) != content + 1) {
-    return std::nullopt;
+  for (fold.entry = 0; fold.entry < layout_.ring(); ++fold.entry) {
+    const std::uint64_t target = access_.load(buffer_, StoreWords::entry(fold.entry));
+    if (target <= content) continue;
+    if (access_.load(buffer_, StoreWords::entry_base(fold.entry)) != content) continue;
+    fold.step = {StoreWords::version(content), StoreWords::version(target)};
+    return fold;
   }
-  fold.step = {StoreWords::version(content), StoreWords::version(content + 1)};
-  return fold;
+  return std::nullopt;
 }
 
 /// A publisher that wants this slot for a full image waits while `busy` names it. So: say busy,
@@ -100,16 +102,15 @@ void WeightStore::Impl::fold_frame(std::span<const std::byte> frames) {
 }
 
 std::span<const std::byte> WeightStore::Impl::frames_of(const Region& region) const {
-  const std::int64_t entry = fold_->step.target.value() % layout_.ring();
   std::uint64_t length = 0;
   std::memcpy(&length,
-              memory_.data() + layout_.lengths_offset(buffer_, entry) +
+              memory_.data() + layout_.lengths_offset(buffer_, fold_->entry) +
                   static_cast<std::size_t>(region.index) * 8,
               sizeof length);
   if (length > static_cast<std::uint64_t>(region.capacity)) {
     throw CorruptDelta("a region's frames are longer than their place");
   }
-  return memory_.subspan(static_cast<std::size_t>(layout_.frames_offset(region, entry)),
+  return memory_.subspan(static_cast<std::size_t>(layout_.frames_offset(region, fold_->entry)),
                          static_cast<std::size_t>(length));
 }
 

@@ -30,6 +30,7 @@ class WeightStore::Impl {
     DeltaStep step;
     std::uint64_t base_word = 0;
     std::int64_t slot = 0;
+    std::int64_t entry = 0;
     std::size_t region = 0;
     std::size_t offset = 0;  // in the region's frames
   };

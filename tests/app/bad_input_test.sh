@@ -34,6 +34,11 @@ refused 3 "\-\-over-sampling-batch-size: a draw of 1 groups is smaller than a ro
 refused 3 "\-\-partial-rollout: no step draws more groups than it takes.*; give --over-sampling-batch-size 4" -- "${tiny[@]}" --partial-rollout
 refused 3 "\-\-mask-offpolicy-in-partial-rollout: .*; give --partial-rollout too" -- "${tiny[@]}" --mask-offpolicy-in-partial-rollout
 refused 3 "\-\-partial-rollout-max-age.*; give --partial-rollout too" -- "${tiny[@]}" --partial-rollout-max-age 2
+
+# How often weights change.
+refused 3 "\-\-update-weights-interval 2: samples would be older than the mode allows" -- "${tiny[@]}" --update-weights-interval 2
+refused 3 "\-\-update-weights-interval 3: samples would be older" -- "${tiny[@]}" --update-weights-interval 3 --mode async --max-weight-staleness 1
+refused 3 "\-\-update-weights-interval 2: versions that are to be evaluated" -- "${tiny[@]}" --update-weights-interval 2 --mode async --eval-interval 3
 refused 3 "\-\-mode: only synchronous steps over-sample" -- "${tiny[@]}" --over-sampling-batch-size 4 --mode async
 refused 3 "\-\-dynamic-sampling-filter: 'std' is not a choice" -- "${tiny[@]}" --dynamic-sampling-filter std
 refused 3 "nothing is generated to learn from labels" -- "${tiny[@]}" --loss-type sft_loss --over-sampling-batch-size 4

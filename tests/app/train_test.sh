@@ -41,6 +41,27 @@ for mode in one_step_async async; do
   [ -n "$(trained "$mode" 4 --trainer-ranks 1 --mode $mode --max-weight-staleness 1)" ] || fail "$mode has no checksum"
 done
 
+# Every second version, and one in two of those in full: what is sampled has no other.
+checks=$((checks + 1))
+trained interval2 4 --trainer-ranks 1 --mode async --max-weight-staleness 1 --update-weights-interval 2 --num-rollout 5 \
+  --update-weight-full-interval 2 --eval-interval 2 --lr 1e-6 >"$work/interval2.txt"
+/usr/bin/python3 - "$work/runs/interval2" <<'PYTHON' || fail "versions that --update-weights-interval does not allow"
+import glob, json, sys
+try:
+    import h5py
+    versions = set()
+    for path in glob.glob(sys.argv[1] + "/**/samples_*.h5", recursive=True):
+        with h5py.File(path) as file:
+            versions |= set(file["versions/version/values"][:].tolist())
+    assert versions == {0, 2, 4}, versions
+except ImportError:
+    pass
+steps = [json.loads(line) for line in open(sys.argv[1] + "/metrics.jsonl")]
+published = [s["step"] + 1 for s in steps if "perf/update_weights_density" in s]
+full = [s["step"] + 1 for s in steps if s.get("perf/update_weights_density") == 1]
+assert published == [1, 2, 4, 5] and full == [1, 4], (published, full)  # 1: with version 0, before it
+PYTHON
+
 checks=$((checks + 1))
 for name in command seed ranks seconds exit steps final_weights_checksum train/loss eval/arithmetic; do
   [ -n "$(key "$work/runs/sync/summary.json" "$name")" ] || fail "summary.json has no $name"

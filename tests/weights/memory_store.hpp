@@ -84,6 +84,11 @@ class MemoryStore {
     weights.advance_to(version);
     return publisher->publish(base::WeightVersion(version), weights.flat(), base::Deadline::in(10));
   }
+  /// As after damage: the full image goes out.
+  PublishResult publish_full(std::int64_t version) {
+    trainer_access.store(0, StoreWords::wanted, 1);
+    return publish(version);
+  }
   void fold_all() {
     for (const auto& store : stores) {
       while (store->advance()) {

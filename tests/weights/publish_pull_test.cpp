@@ -119,14 +119,37 @@ TEST_P(PublishPull, a_store_that_falls_behind_gets_the_full_image) {
   EXPECT_TRUE(store.same_as(5, image, usual_density));
 }
 
-TEST_P(PublishPull, a_gap_in_the_versions_is_bridged_by_a_full_image) {
+TEST_P(PublishPull, versions_may_leave_numbers_out) {
   auto store = make(UpdateMode::delta);
   Image image(store.catalogue);
+  Image slow(store.catalogue);
   EXPECT_EQ(store.publish(5).kind, Publish::full);  // a resumed run
   store.pull(image);
-  EXPECT_EQ(store.publish(8).kind, Publish::full);
-  EXPECT_EQ(store.pull(image).kind, Pull::full);
-  EXPECT_TRUE(store.same_as(8, image, usual_density));
+  store.pull(slow);
+  for (const std::int64_t version : {8, 10, 17}) {
+    EXPECT_EQ(store.publish(version).kind, Publish::delta);
+    store.fold_all();
+    EXPECT_EQ(store.pull(image).kind, Pull::delta);
+    EXPECT_TRUE(store.same_as(version, image, usual_density));
+  }
+  EXPECT_EQ(store.pull(slow, 9).kind, Pull::unavailable);
+  EXPECT_EQ(store.pull(slow, 10).deltas, 2);
+  EXPECT_TRUE(store.same_as(10, slow, usual_density));
+  EXPECT_EQ(store.pull(slow).deltas, 1);
+  EXPECT_TRUE(store.same_as(17, slow, usual_density));
+}
+
+TEST_P(PublishPull, every_so_many_versions_one_goes_out_in_full) {
+  auto options = options_of(UpdateMode::delta, GetParam().type);
+  options.full_interval = 3;
+  MemoryStore store(options, GetParam().buffers, usual_density);
+  Image image(store.catalogue);
+  for (std::int64_t version = 0; version < 8; ++version) {
+    EXPECT_EQ(store.publish(version).kind, version % 3 == 0 ? Publish::full : Publish::delta);
+    store.fold_all();
+    store.pull(image);
+    EXPECT_TRUE(store.same_as(version, image, usual_density));
+  }
 }
 
 TEST_P(PublishPull, exactly_one_version_can_be_asked_for) {

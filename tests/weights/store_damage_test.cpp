@@ -30,7 +30,7 @@ class StoreDamage : public testing::Test {
 TEST_F(StoreDamage, a_damaged_delta_leads_to_a_full_pull) {
   MemoryStore& store = with_one_delta();
   store.fold_all();
-  flip(store, store.layout.frames_offset(store.layout.regions_of_buffer(0)[0], 1) + 200);
+  flip(store, store.layout.frames_offset(store.layout.regions_of_buffer(0)[0], 0) + 200);
   const PullResult result = store.pull(image_);
   EXPECT_EQ(result.kind, PullResult::Kind::full);
   EXPECT_EQ(result.retries, 1);
@@ -51,13 +51,13 @@ TEST_F(StoreDamage, a_damaged_full_image_is_noticed_and_put_again) {
 
 TEST_F(StoreDamage, damaged_digests_are_noticed) {
   MemoryStore& store = with_one_delta();
-  flip(store, store.layout.entry_digests_offset(0, 1) + 3);
+  flip(store, store.layout.entry_digests_offset(0, 0) + 3);
   EXPECT_THROW(store.pull(image_), PullFailed);
 }
 
 TEST_F(StoreDamage, a_delta_that_does_not_fold_makes_the_next_publish_full) {
   MemoryStore& store = with_one_delta();
-  flip(store, store.layout.frames_offset(store.layout.regions_of_buffer(0)[0], 1) + 200);
+  flip(store, store.layout.frames_offset(store.layout.regions_of_buffer(0)[0], 0) + 200);
   store.fold_all();
   EXPECT_EQ(store.stores[0]->folded(), base::WeightVersion(0));
   EXPECT_FALSE(store.stores[0]->advance());
@@ -69,7 +69,7 @@ TEST_F(StoreDamage, a_delta_that_does_not_fold_makes_the_next_publish_full) {
 TEST_F(StoreDamage, lengths_beyond_their_place_are_not_followed) {
   MemoryStore& store = with_one_delta();
   const std::uint64_t huge = std::uint64_t{1} << 60;
-  std::memcpy(store.windows[0].span().data() + store.layout.lengths_offset(0, 1), &huge, 8);
+  std::memcpy(store.windows[0].span().data() + store.layout.lengths_offset(0, 0), &huge, 8);
   EXPECT_THROW(store.pull(image_), PullFailed);
   store.fold_all();
   EXPECT_EQ(store.stores[0]->folded(), base::WeightVersion(0));

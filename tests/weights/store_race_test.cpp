@@ -119,7 +119,8 @@ TEST(StoreRaceFold, a_slot_left_with_half_a_delta_is_not_taken) {
   once_at_flush(store, 1, [&] {
     store.publish(1);
     fold_half(store, 1);
-    for (const std::int64_t version : {4, 5, 6, 7}) {
+    store.publish_full(4);
+    for (const std::int64_t version : {5, 6, 7}) {
       store.publish(version);
       store.fold_all();
     }
@@ -161,7 +162,7 @@ TEST(StoreRaceFold, a_full_image_replaces_a_slot_in_the_middle_of_its_fold) {
   store.publish(0);
   store.publish(1);
   // Between the fold's look at the words and its work another slot becomes active.
-  store.publish(5);
+  store.publish_full(5);
   EXPECT_FALSE(store.stores[0]->advance());
   EXPECT_EQ(store.stores[0]->folded(), base::WeightVersion(5));
   store.pull(image);

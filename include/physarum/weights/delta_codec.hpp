@@ -18,6 +18,7 @@ namespace physarum::weights {
 struct DeltaStep {
   base::WeightVersion base;
   base::WeightVersion target;
+  friend bool operator==(const DeltaStep&, const DeltaStep&) = default;
 };
 
 /// A delta is not what an encoder writes, or not for this step, range or element type.

@@ -16,10 +16,16 @@ struct WeightOptions {
   TransferType transfer_type = TransferType::bf16;
   /// Deltas that the store keeps; an engine behind by more takes the full image.
   std::int64_t delta_ring = 4;
+  /// Of that many versions one goes out in full, so that no engine depends on a longer chain of
+  /// deltas; 0: full only where a delta is not possible or not smaller.
+  std::int64_t full_interval = 0;
+  /// Steps from one version that engines can pull to the next.
+  std::int64_t interval = 1;
   void validate() const;  ///< throws UserError
 };
 
-/// --update-weight-mode, --update-weight-transfer-type, --update-weight-delta-ring.
+/// --update-weight-mode, --update-weight-transfer-type, --update-weight-delta-ring,
+/// --update-weight-full-interval, --update-weights-interval.
 void declare_options(base::OptionTable& table, WeightOptions& options);
 
 }  // namespace physarum::weights

@@ -45,8 +45,8 @@ class Publisher {
   void stage(std::span<const float> flat);
 
   /// Makes next() of all ranks visible as `version`. Collective over the trainer group; the same
-  /// `version` on all, greater than the last. A delta goes out if the mode allows it, `version`
-  /// follows the last published one, and the encoded changes are small; otherwise the full image.
+  /// `version` on all, greater than the last. A delta from the last one goes out if the
+  /// mode allows it and the encoded changes are small; otherwise the full image.
   /// On return the version is visible to every engine. The first one is always full. Waits for the
   /// other trainer ranks, until `deadline` (throws); never for engines. Failures are agreed: all
   /// ranks throw together, the version does not become visible, and the next publish is full.

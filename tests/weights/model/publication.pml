@@ -6,7 +6,8 @@
  * one frame of a ring entry. The image has C elements on each buffer rank; a frame covers one of them. The value of an
  * element is the version that changed it last, so a mixed image shows.
  *
- * Words hold the version itself, 0 is none. Names are those of StoreWords.
+ * Words hold the version itself, 0 is none; names are those of StoreWords. Versions leave no number out here, so a delta's
+ * base and the version before a full one are the target less one and have no words.
  *
  * Claims (tests/weights/model/check.sh):
  *   - no mixed image: whenever the engine's second look at the words lets it apply what it fetched, the result is
