@@ -26,6 +26,9 @@ void declare_options(base::OptionTable& table, WeightOptions& options) {
   table.add("update-weight-delta-ring", options.delta_ring,
             "Deltas that the weight store keeps; an engine behind by more takes the full image.",
             {1, longest_ring});
+  table.add_choice("weight-carrier", options.carrier,
+                   "How engines reach the weight store: one-sided reads (rma); auto chooses.",
+                   {"auto", "rma"});
 }
 
 }  // namespace physarum::weights

@@ -54,6 +54,7 @@ StoreLayout::StoreLayout(const Catalogue& catalogue, const WeightOptions& option
   writer.put(buffers_);
   writer.put(trainers_);
   writer.put(block_bytes);
+  writer.put(static_cast<std::int64_t>(options.carrier));
   const base::Bytes record = writer.take();
   hash_ = base::hash64(record);
 }

@@ -44,7 +44,7 @@ std::optional<WeightStore::Impl::Fold> WeightStore::Impl::next_fold() const {
 /// A publisher that wants this slot for a full image waits while `busy` names it. So: say busy,
 /// then look whether the slot is still the active one; the publisher first makes the other one
 /// active, and looks at `busy` a version later.
-bool WeightStore::Impl::advance() {
+bool WeightStore::Impl::fold() {
   const std::optional<Fold> next = next_fold();
   if (!next) {
     fold_.reset();
@@ -133,11 +133,15 @@ base::WeightVersion WeightStore::Impl::folded() const {
   return StoreWords::version(access_.load(buffer_, StoreWords::content(slot)));
 }
 
-WeightStore::WeightStore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+WeightStore::WeightStore(std::unique_ptr<Impl> impl, std::function<bool()> serve)
+    : impl_(std::move(impl)), serve_(std::move(serve)) {}
 WeightStore::WeightStore(WeightStore&&) noexcept = default;
 WeightStore& WeightStore::operator=(WeightStore&&) noexcept = default;
 WeightStore::~WeightStore() = default;
-bool WeightStore::advance() { return impl_->advance(); }
+bool WeightStore::advance() {
+  const bool served = serve_ && serve_();
+  return impl_->fold() || served;
+}
 base::WeightVersion WeightStore::newest() const { return impl_->newest(); }
 base::WeightVersion WeightStore::folded() const { return impl_->folded(); }
 

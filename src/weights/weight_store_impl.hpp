@@ -20,7 +20,8 @@ class WeightStore::Impl {
   /// What must stand in the memory before the windows are made.
   static void initialise(const StoreLayout& layout, std::span<std::byte> memory);
 
-  bool advance();
+  /// A turn; true if it did something.
+  bool fold();
   [[nodiscard]] base::WeightVersion newest() const;
   [[nodiscard]] base::WeightVersion folded() const;
 

@@ -10,16 +10,24 @@ namespace physarum::weights {
 
 enum class UpdateMode { full, delta };
 
+/// How engines reach the weight store.
+enum class WeightCarrier {
+  automatic,
+  rma,  ///< one-sided reads
+};
+
 /// How weights travel from trainers to engines.
 struct WeightOptions {
   UpdateMode mode = UpdateMode::delta;
   TransferType transfer_type = TransferType::bf16;
   /// Deltas that the store keeps; an engine behind by more takes the full image.
   std::int64_t delta_ring = 4;
+  WeightCarrier carrier = WeightCarrier::automatic;
   void validate() const;  ///< throws UserError
 };
 
-/// --update-weight-mode, --update-weight-transfer-type, --update-weight-delta-ring.
+/// --update-weight-mode, --update-weight-transfer-type, --update-weight-delta-ring,
+/// --weight-carrier.
 void declare_options(base::OptionTable& table, WeightOptions& options);
 
 }  // namespace physarum::weights
