@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 
+#include "message_carrier.hpp"
 #include "window_carrier.hpp"
 
 namespace physarum::weights {
@@ -14,6 +15,9 @@ std::unique_ptr<Carrier> make_carrier(WeightCarrier carrier, const CarrierParts&
   switch (chosen(carrier)) {
     case WeightCarrier::rma:
       return std::make_unique<WindowCarrier>(parts);
+    case WeightCarrier::messages:
+      return std::make_unique<MessageCarrier>(parts,
+                                              MessageLimits{.patience_s = parts.pull.patience_s()});
     case WeightCarrier::automatic:
       break;
   }

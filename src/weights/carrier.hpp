@@ -35,6 +35,7 @@ struct CarrierParts {
   parallel::Communicator& pull;
   const StoreLayout& layout;
   std::span<std::byte> memory;  ///< of a buffer rank's store; empty on others
+  std::shared_ptr<void> owner;  ///< of the memory, for whoever may need it longer
   StoreAccess* store;           ///< a buffer rank's access to that memory; null on others
 };
 

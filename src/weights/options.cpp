@@ -27,8 +27,9 @@ void declare_options(base::OptionTable& table, WeightOptions& options) {
             "Deltas that the weight store keeps; an engine behind by more takes the full image.",
             {1, longest_ring});
   table.add_choice("weight-carrier", options.carrier,
-                   "How engines reach the weight store: one-sided reads (rma); auto chooses.",
-                   {"auto", "rma"});
+                   "How engines read the weight store: one-sided (rma), or by messages with the "
+                   "buffer ranks (messages).",
+                   {"auto", "rma", "messages"});
 }
 
 }  // namespace physarum::weights

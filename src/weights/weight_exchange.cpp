@@ -38,19 +38,19 @@ class WeightExchange::Impl {
 
   void open(const ExchangeMembers& members, const base::Deadline& deadline) {
     if (members.is_buffer) {
-      memory_ =
+      *memory_ =
           AlignedBytes(layout_.window_bytes(members.core->rank()), AlignedBytes::Fill::nothing);
-      WeightStore::Impl::initialise(layout_, memory_.span());
+      WeightStore::Impl::initialise(layout_, memory_->span());
     }
     if (members.is_buffer || members.is_trainer) {
       agree_on_layout(*members.core, layout_, deadline);
-      core_window_ = parallel::Window::over(*members.core, memory_.span(), "weights core");
+      core_window_ = parallel::Window::over(*members.core, memory_->span(), "weights core");
       core_ = std::make_unique<WindowAccess>(core_window_);
     }
     if (members.is_buffer || members.is_engine) {
       agree_on_layout(*members.pull, layout_, deadline);
-      carrier_ =
-          make_carrier(wanted_carrier_, {*members.pull, layout_, memory_.span(), core_.get()});
+      carrier_ = make_carrier(wanted_carrier_, {*members.pull, layout_, memory_->span(), memory_,
+                                                members.is_buffer ? core_.get() : nullptr});
     }
     make_ends(members);
   }
@@ -59,7 +59,7 @@ class WeightExchange::Impl {
     std::function<void()> serve_store;
     if (members.is_buffer) {
       auto store = std::make_unique<WeightStore::Impl>(layout_, members.core->rank(),
-                                                       memory_.span(), *core_);
+                                                       memory_->span(), *core_);
       serve_store = [folder = store.get()] {
         while (folder->fold()) {
         }
@@ -89,7 +89,7 @@ class WeightExchange::Impl {
   CataloguePtr catalogue_;
   StoreLayout layout_;
   WeightCarrier wanted_carrier_;
-  AlignedBytes memory_;
+  std::shared_ptr<AlignedBytes> memory_ = std::make_shared<AlignedBytes>();
   parallel::Window core_window_;
   std::unique_ptr<WindowAccess> core_;
   std::unique_ptr<Carrier> carrier_;

@@ -13,7 +13,8 @@ enum class UpdateMode { full, delta };
 /// How engines reach the weight store.
 enum class WeightCarrier {
   automatic,
-  rma,  ///< one-sided reads
+  rma,       ///< one-sided reads from a window that spans buffer and engine ranks
+  messages,  ///< point-to-point with the buffer ranks
 };
 
 /// How weights travel from trainers to engines.
