@@ -27,7 +27,7 @@ TransferEnds::TransferEnds(parallel::Communicator& world, std::int64_t image_byt
       core_(world.split(is_trainer() ? 0 : -1, 0, "core")) {
   if (is_trainer()) {
     *memory_ = AlignedBytes(layout_.window_bytes(0), AlignedBytes::Fill::zeros);
-    WeightStore::Impl::initialise(layout_, memory());
+    WeightStore::Impl::initialise(layout_, 0, memory());
     window_ = parallel::Window::over(core_, memory(), "core");
     store_access_ = std::make_unique<WindowAccess>(window_);
   }

@@ -17,9 +17,9 @@ void WeightOptions::validate() const {
 void declare_options(base::OptionTable& table, WeightOptions& options) {
   table.topic("weights");
   table.add_choice("update-weight-mode", options.mode,
-                   "How new weights reach the engines: the full image each time, or changed "
-                   "elements where they are few.",
-                   {"full", "delta"});
+                   "How new weights reach the engines: the full image each time (full), changed "
+                   "elements where they are few (delta), or what is faster (auto).",
+                   {"full", "delta", "auto"});
   table.add_choice("update-weight-transfer-type", options.transfer_type,
                    "Element type in which weights travel and in which both sides compute.",
                    {"bf16", "f32"});

@@ -49,6 +49,7 @@ class StoreLayout {
   /// Places in the ring: one is being written while the others can be read, so one more than the
   /// option says. 0 with UpdateMode::full.
   [[nodiscard]] std::int64_t ring() const { return ring_; }
+  [[nodiscard]] UpdateMode mode() const { return mode_; }
   [[nodiscard]] TransferType type() const { return type_; }
   [[nodiscard]] std::int64_t image_bytes() const { return image_bytes_; }
   [[nodiscard]] std::int64_t blocks() const;
@@ -87,6 +88,7 @@ class StoreLayout {
 
   std::int64_t image_bytes_;
   TransferType type_;
+  UpdateMode mode_;
   std::int64_t ring_;
   int buffers_;
   int trainers_;

@@ -40,7 +40,7 @@ class WeightExchange::Impl {
     if (members.is_buffer) {
       *memory_ =
           AlignedBytes(layout_.window_bytes(members.core->rank()), AlignedBytes::Fill::nothing);
-      WeightStore::Impl::initialise(layout_, memory_->span());
+      WeightStore::Impl::initialise(layout_, members.core->rank(), memory_->span());
     }
     if (members.is_buffer || members.is_trainer) {
       agree_on_layout(*members.core, layout_, deadline);

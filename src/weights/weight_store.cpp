@@ -13,9 +13,12 @@ namespace {
 constexpr std::int64_t turn_bytes = std::int64_t{8} << 20;
 }  // namespace
 
-void WeightStore::Impl::initialise(const StoreLayout& layout, std::span<std::byte> memory) {
-  const auto words = static_cast<std::size_t>(StoreWords::count(layout.ring())) * 8;
-  std::memset(memory.data(), 0, words);
+void WeightStore::Impl::initialise(const StoreLayout& layout, int buffer,
+                                   std::span<std::byte> memory) {
+  // The slots too: memory that nobody has touched is slow at first, and publishers go by the time
+  // that their first image takes.
+  const auto until_ring = static_cast<std::size_t>(layout.slot_offset(buffer, 2));
+  std::memset(memory.data(), 0, until_ring);
   const std::uint64_t hash = layout.hash();
   std::memcpy(memory.data() + StoreWords::offset(StoreWords::layout), &hash, sizeof hash);
 }

@@ -18,7 +18,7 @@ class WeightStore::Impl {
   Impl(const StoreLayout& layout, int buffer, std::span<std::byte> memory, StoreAccess& access);
 
   /// What must stand in the memory before the windows are made.
-  static void initialise(const StoreLayout& layout, std::span<std::byte> memory);
+  static void initialise(const StoreLayout& layout, int buffer, std::span<std::byte> memory);
 
   /// A turn; true if it did something.
   bool fold();

@@ -21,9 +21,10 @@ TEST(WeightOptions, flags_set_their_fields) {
   options.validate();
 }
 
-TEST(WeightOptions, defaults_are_delta_in_bf16) {
+TEST(WeightOptions, defaults_are_what_is_faster_in_bf16) {
   const WeightOptions options;
-  EXPECT_EQ(options.mode, UpdateMode::delta);
+  EXPECT_EQ(options.mode, UpdateMode::automatic);
+  EXPECT_EQ(options.carrier, WeightCarrier::automatic);
   EXPECT_EQ(options.transfer_type, TransferType::bf16);
   options.validate();
 }

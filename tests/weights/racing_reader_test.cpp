@@ -42,6 +42,7 @@ TEST_P(RacingReader, every_pulled_state_is_one_that_was_published) {
   each_layout([](const test::Shape& shape) {
     WeightOptions options;
     options.carrier = GetParam();
+    options.mode = UpdateMode::delta;
     race(shape, options, 0.01, 300);
     options.delta_ring = 1;
     race(shape, options, 0.001, 100);

@@ -8,7 +8,11 @@
 
 namespace physarum::weights {
 
-enum class UpdateMode { full, delta };
+enum class UpdateMode {
+  full,
+  delta,      ///< changed elements while they take less than a quarter of the image
+  automatic,  ///< ... and while that is faster, as far as this run has measured
+};
 
 /// How engines reach the weight store.
 enum class WeightCarrier {
@@ -19,7 +23,7 @@ enum class WeightCarrier {
 
 /// How weights travel from trainers to engines.
 struct WeightOptions {
-  UpdateMode mode = UpdateMode::delta;
+  UpdateMode mode = UpdateMode::automatic;
   TransferType transfer_type = TransferType::bf16;
   /// Deltas that the store keeps; an engine behind by more takes the full image.
   std::int64_t delta_ring = 4;
