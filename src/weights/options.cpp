@@ -18,9 +18,9 @@ void WeightOptions::validate() const {
 void declare_options(base::OptionTable& table, WeightOptions& options) {
   table.topic("weights");
   table.add_choice("update-weight-mode", options.mode,
-                   "How new weights reach the engines: the full image each time, or changed "
-                   "elements where they are few.",
-                   {"full", "delta"});
+                   "How new weights reach the engines: the full image each time (full), changed "
+                   "elements where they are few (delta), or what is faster (auto).",
+                   {"full", "delta", "auto"});
   table.add_choice("update-weight-transfer-type", options.transfer_type,
                    "Element type in which weights travel and in which both sides compute.",
                    {"bf16", "f32"});
@@ -35,6 +35,10 @@ void declare_options(base::OptionTable& table, WeightOptions& options) {
             "Steps from one weight version that engines can pull to the next; more than 1 needs "
             "--mode async and a --max-weight-staleness that allows for it.",
             {1, longest_interval});
+  table.add_choice("weight-carrier", options.carrier,
+                   "How engines read the weight store: one-sided (rma), or by messages with the "
+                   "buffer ranks (messages).",
+                   {"auto", "rma", "messages"});
 }
 
 }  // namespace physarum::weights

@@ -27,6 +27,8 @@ Publisher::Impl::Impl(const StoreLayout& layout, parallel::Communicator& trainer
       next_(share_.size(), AlignedBytes::Fill::zeros),
       published_(layout.ring() > 0 ? share_.size() : 0, AlignedBytes::Fill::zeros),
       encoder_(layout.type()),
+      rule_(share_.size() / element_bytes(layout.type()),
+            layout.image_bytes() / element_bytes(layout.type()), layout.type()),
       frames_(regions_.size()),
       lengths_(regions_.size()),
       entries_(static_cast<std::size_t>(layout.ring())) {}
@@ -65,7 +67,13 @@ bool Publisher::Impl::buffers_can_take_delta() {
   return free;
 }
 
+bool Publisher::Impl::delta_pays() const {
+  return layout_.mode() != UpdateMode::automatic ||
+         rule_.delta_pays(sampled_density(published_.span(), next_.span(), layout_.type()));
+}
+
 bool Publisher::Impl::encode(DeltaStep step, Report& report) {
+  const base::Stopwatch watch;
   for (std::size_t i = 0; i < regions_.size(); ++i) {
     const Region& region = regions_[i];
     frames_[i].clear();
@@ -79,6 +87,9 @@ bool Publisher::Impl::encode(DeltaStep step, Report& report) {
     lengths_[i] = frames_[i].size();
     report.wire_bytes += static_cast<std::int64_t>(frames_[i].size() + sizeof lengths_[i]);
   }
+  const std::int64_t elements = share_.size() / element_bytes(layout_.type());
+  rule_.delta_was_encoded(static_cast<double>(report.changed) / static_cast<double>(elements),
+                          watch.seconds());
   return true;
 }
 
@@ -86,7 +97,7 @@ Publisher::Impl::Report Publisher::Impl::prepare(base::WeightVersion version) {
   Report report;
   report.version = version.value();
   const base::Stopwatch watch;
-  bool delta = delta_possible();
+  bool delta = delta_possible() && delta_pays();
   if (delta && is_first()) {
     if (serve_store_) serve_store_();
     delta = buffers_can_take_delta();
@@ -145,6 +156,7 @@ void Publisher::Impl::open_slot(const base::Deadline& deadline) {
 }
 
 void Publisher::Impl::put_full(const base::Deadline& deadline) {
+  const base::Stopwatch watch;
   const std::int64_t slot = active_slot_ == 0 ? 1 : 0;
   for (const Region& region : regions_) {
     const auto inside =
@@ -156,6 +168,7 @@ void Publisher::Impl::put_full(const base::Deadline& deadline) {
                     layout_.digest_place(region.buffer, region.bytes));
   }
   access_.flush(deadline);
+  rule_.full_was_put(watch.seconds());
 }
 
 void Publisher::Impl::put_delta(const base::Deadline& deadline) {

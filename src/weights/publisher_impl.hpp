@@ -11,6 +11,7 @@
 #include "physarum/weights/image.hpp"
 #include "physarum/weights/publisher.hpp"
 
+#include "delta_rule.hpp"
 #include "store_access.hpp"
 #include "store_layout.hpp"
 
@@ -43,6 +44,7 @@ class Publisher::Impl {
   [[nodiscard]] bool buffers_can_take_delta();
   Report prepare(base::WeightVersion version);
   bool encode(DeltaStep step, Report& report);
+  [[nodiscard]] bool delta_pays() const;
   [[nodiscard]] PublishResult decide(const std::vector<Report>& reports) const;
   void open_slot(const base::Deadline& deadline);
   void put_full(const base::Deadline& deadline);
@@ -61,6 +63,7 @@ class Publisher::Impl {
   AlignedBytes next_;
   AlignedBytes published_;  // state `last_` of share_; only with deltas
   DeltaEncoder encoder_;
+  DeltaRule rule_;
   std::vector<base::Bytes> frames_;     // by region
   std::vector<std::uint64_t> lengths_;  // of frames_, as they are put
   std::vector<base::Digest> digests_;   // of the blocks of share_ in the next state

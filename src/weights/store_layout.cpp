@@ -17,7 +17,8 @@ constexpr std::int64_t padded_to_line(std::int64_t bytes) {
 }
 
 /// A delta above a quarter of its range is not worth the ring's memory: the version goes out in
-/// full. The constant leaves room for frame heads in small regions.
+/// full, as it does for less if that is faster (DeltaRule). The constant leaves room for frame
+/// heads in small regions.
 std::int64_t capacity_of(Range bytes) { return padded_to_line(bytes.size() / 4 + 4096); }
 
 }  // namespace
@@ -26,7 +27,8 @@ StoreLayout::StoreLayout(const Catalogue& catalogue, const WeightOptions& option
                          int trainer_ranks)
     : image_bytes_(catalogue.total_bytes()),
       type_(catalogue.type()),
-      ring_(options.mode == UpdateMode::delta ? options.delta_ring + 1 : 0),
+      mode_(options.mode),
+      ring_(options.mode == UpdateMode::full ? 0 : options.delta_ring + 1),
       full_interval_(options.full_interval),
       buffers_(buffer_ranks),
       trainers_(trainer_ranks) {
@@ -55,6 +57,8 @@ StoreLayout::StoreLayout(const Catalogue& catalogue, const WeightOptions& option
   writer.put(buffers_);
   writer.put(trainers_);
   writer.put(block_bytes);
+  writer.put(static_cast<std::int64_t>(options.carrier));
+  writer.put(static_cast<std::int64_t>(options.mode));
   const base::Bytes record = writer.take();
   hash_ = base::hash64(record);
 }

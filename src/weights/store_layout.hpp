@@ -51,6 +51,7 @@ class StoreLayout {
   [[nodiscard]] std::int64_t ring() const { return ring_; }
   /// Of that many versions one goes out in full; 0: only where a delta is not possible.
   [[nodiscard]] std::int64_t full_interval() const { return full_interval_; }
+  [[nodiscard]] UpdateMode mode() const { return mode_; }
   [[nodiscard]] TransferType type() const { return type_; }
   [[nodiscard]] std::int64_t image_bytes() const { return image_bytes_; }
   [[nodiscard]] std::int64_t blocks() const;
@@ -89,6 +90,7 @@ class StoreLayout {
 
   std::int64_t image_bytes_;
   TransferType type_;
+  UpdateMode mode_;
   std::int64_t ring_;
   std::int64_t full_interval_;
   int buffers_;

@@ -4,6 +4,7 @@
 
 #include "physarum/parallel/agree.hpp"
 
+#include "carrier.hpp"
 #include "publisher_impl.hpp"
 #include "puller_impl.hpp"
 #include "weight_store_impl.hpp"
@@ -32,63 +33,66 @@ class WeightExchange::Impl {
  public:
   Impl(const ExchangeMembers& members, CataloguePtr catalogue, const WeightOptions& options)
       : catalogue_(std::move(catalogue)),
-        layout_(*catalogue_, options, members.buffer_ranks, members.trainer_ranks) {}
+        layout_(*catalogue_, options, members.buffer_ranks, members.trainer_ranks),
+        wanted_carrier_(options.carrier) {}
 
   void open(const ExchangeMembers& members, const base::Deadline& deadline) {
     if (members.is_buffer) {
-      memory_ =
+      *memory_ =
           AlignedBytes(layout_.window_bytes(members.core->rank()), AlignedBytes::Fill::nothing);
-      WeightStore::Impl::initialise(layout_, memory_.span());
+      WeightStore::Impl::initialise(layout_, members.core->rank(), memory_->span());
     }
     if (members.is_buffer || members.is_trainer) {
       agree_on_layout(*members.core, layout_, deadline);
-      core_window_ = parallel::Window::over(*members.core, memory_.span(), "weights core");
+      core_window_ = parallel::Window::over(*members.core, memory_->span(), "weights core");
       core_ = std::make_unique<WindowAccess>(core_window_);
     }
     if (members.is_buffer || members.is_engine) {
       agree_on_layout(*members.pull, layout_, deadline);
-      pull_window_ = parallel::Window::over(*members.pull, memory_.span(), "weights pull");
-      pull_ = std::make_unique<WindowAccess>(pull_window_);
+      carrier_ = make_carrier(wanted_carrier_, {*members.pull, layout_, memory_->span(), memory_,
+                                                members.is_buffer ? core_.get() : nullptr});
     }
     make_ends(members);
   }
 
   void make_ends(const ExchangeMembers& members) {
+    std::function<void()> serve_store;
     if (members.is_buffer) {
-      store_.emplace(std::make_unique<WeightStore::Impl>(layout_, members.core->rank(),
-                                                         memory_.span(), *core_));
+      auto store = std::make_unique<WeightStore::Impl>(layout_, members.core->rank(),
+                                                       memory_->span(), *core_);
+      serve_store = [folder = store.get()] {
+        while (folder->fold()) {
+        }
+      };
+      store_.emplace(std::move(store), [this] { return carrier_->serve(); });
     }
     if (members.is_trainer) {
-      std::function<void()> serve_store;
-      if (store_) {
-        serve_store = [this] {
-          while (store_->advance()) {
-          }
-        };
-      }
       publisher_.emplace(std::make_unique<Publisher::Impl>(layout_, *members.trainers, *core_,
                                                            std::move(serve_store)));
     }
-    if (members.is_engine) puller_.emplace(std::make_unique<Puller::Impl>(layout_, *pull_));
+    if (members.is_engine) {
+      puller_.emplace(std::make_unique<Puller::Impl>(layout_, carrier_->engine_access()));
+    }
   }
 
   void close() {
     puller_.reset();
     publisher_.reset();
     store_.reset();
+    // Before the core window, through which a buffer rank's end reads its words.
+    if (carrier_) carrier_->close();
+    carrier_.reset();
     core_.reset();
-    pull_.reset();
     if (core_window_.valid()) core_window_.close();
-    if (pull_window_.valid()) pull_window_.close();
   }
 
   CataloguePtr catalogue_;
   StoreLayout layout_;
-  AlignedBytes memory_;
+  WeightCarrier wanted_carrier_;
+  std::shared_ptr<AlignedBytes> memory_ = std::make_shared<AlignedBytes>();
   parallel::Window core_window_;
-  parallel::Window pull_window_;
   std::unique_ptr<WindowAccess> core_;
-  std::unique_ptr<WindowAccess> pull_;
+  std::unique_ptr<Carrier> carrier_;
   std::optional<WeightStore> store_;
   std::optional<Publisher> publisher_;
   std::optional<Puller> puller_;

@@ -13,9 +13,12 @@ namespace {
 constexpr std::int64_t turn_bytes = std::int64_t{8} << 20;
 }  // namespace
 
-void WeightStore::Impl::initialise(const StoreLayout& layout, std::span<std::byte> memory) {
-  const auto words = static_cast<std::size_t>(StoreWords::count(layout.ring())) * 8;
-  std::memset(memory.data(), 0, words);
+void WeightStore::Impl::initialise(const StoreLayout& layout, int buffer,
+                                   std::span<std::byte> memory) {
+  // The slots too: memory that nobody has touched is slow at first, and publishers go by the time
+  // that their first image takes.
+  const auto until_ring = static_cast<std::size_t>(layout.slot_offset(buffer, 2));
+  std::memset(memory.data(), 0, until_ring);
   const std::uint64_t hash = layout.hash();
   std::memcpy(memory.data() + StoreWords::offset(StoreWords::layout), &hash, sizeof hash);
 }
@@ -46,7 +49,7 @@ std::optional<WeightStore::Impl::Fold> WeightStore::Impl::next_fold() const {
 /// A publisher that wants this slot for a full image waits while `busy` names it. So: say busy,
 /// then look whether the slot is still the active one; the publisher first makes the other one
 /// active, and looks at `busy` a version later.
-bool WeightStore::Impl::advance() {
+bool WeightStore::Impl::fold() {
   const std::optional<Fold> next = next_fold();
   if (!next) {
     fold_.reset();
@@ -134,11 +137,15 @@ base::WeightVersion WeightStore::Impl::folded() const {
   return StoreWords::version(access_.load(buffer_, StoreWords::content(slot)));
 }
 
-WeightStore::WeightStore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+WeightStore::WeightStore(std::unique_ptr<Impl> impl, std::function<bool()> serve)
+    : impl_(std::move(impl)), serve_(std::move(serve)) {}
 WeightStore::WeightStore(WeightStore&&) noexcept = default;
 WeightStore& WeightStore::operator=(WeightStore&&) noexcept = default;
 WeightStore::~WeightStore() = default;
-bool WeightStore::advance() { return impl_->advance(); }
+bool WeightStore::advance() {
+  const bool served = serve_ && serve_();
+  return impl_->fold() || served;
+}
 base::WeightVersion WeightStore::newest() const { return impl_->newest(); }
 base::WeightVersion WeightStore::folded() const { return impl_->folded(); }
 

@@ -18,9 +18,10 @@ class WeightStore::Impl {
   Impl(const StoreLayout& layout, int buffer, std::span<std::byte> memory, StoreAccess& access);
 
   /// What must stand in the memory before the windows are made.
-  static void initialise(const StoreLayout& layout, std::span<std::byte> memory);
+  static void initialise(const StoreLayout& layout, int buffer, std::span<std::byte> memory);
 
-  bool advance();
+  /// A turn; true if it did something.
+  bool fold();
   [[nodiscard]] base::WeightVersion newest() const;
   [[nodiscard]] base::WeightVersion folded() const;
 

@@ -48,6 +48,12 @@ inline void each_layout(const std::function<void(const Shape&)>& work) {
   }
 }
 
+/// For parametrised tests.
+inline const auto every_carrier = testing::Values(WeightCarrier::rma, WeightCarrier::messages);
+inline std::string carrier_name(const testing::TestParamInfo<WeightCarrier>& info) {
+  return info.param == WeightCarrier::rma ? "rma" : "messages";
+}
+
 /// One rank's part of the way of weights, with weights that follow from their version's number.
 class Circle {
  public:

@@ -69,7 +69,7 @@ class MemoryStore {
         engine_access(windows) {
     for (int buffer = 0; buffer < buffer_ranks; ++buffer) {
       windows.emplace_back(layout.window_bytes(buffer), AlignedBytes::Fill::zeros);
-      WeightStore::Impl::initialise(layout, windows.back().span());
+      WeightStore::Impl::initialise(layout, buffer, windows.back().span());
     }
     for (int buffer = 0; buffer < buffer_ranks; ++buffer) {
       stores.push_back(std::make_unique<WeightStore>(std::make_unique<WeightStore::Impl>(

@@ -11,18 +11,20 @@ TEST(WeightOptions, flags_set_their_fields) {
   declare_options(table, options);
   const auto rest =
       base::read_arguments({"--update-weight-mode", "full", "--update-weight-transfer-type", "f32",
-                            "--update-weight-delta-ring", "7"},
+                            "--update-weight-delta-ring", "7", "--weight-carrier", "messages"},
                            table);
   EXPECT_TRUE(rest.empty());
   EXPECT_EQ(options.mode, UpdateMode::full);
   EXPECT_EQ(options.transfer_type, TransferType::f32);
   EXPECT_EQ(options.delta_ring, 7);
+  EXPECT_EQ(options.carrier, WeightCarrier::messages);
   options.validate();
 }
 
-TEST(WeightOptions, defaults_are_delta_in_bf16) {
+TEST(WeightOptions, defaults_are_what_is_faster_in_bf16) {
   const WeightOptions options;
-  EXPECT_EQ(options.mode, UpdateMode::delta);
+  EXPECT_EQ(options.mode, UpdateMode::automatic);
+  EXPECT_EQ(options.carrier, WeightCarrier::automatic);
   EXPECT_EQ(options.transfer_type, TransferType::bf16);
   options.validate();
 }

@@ -35,10 +35,14 @@ void race(const test::Shape& shape, const WeightOptions& options, double density
   circle.close();
 }
 
-TEST(RacingReader, every_pulled_state_is_one_that_was_published) {
+class RacingReader : public testing::TestWithParam<WeightCarrier> {};
+
+TEST_P(RacingReader, every_pulled_state_is_one_that_was_published) {
   test::allow_test_s(150);
   each_layout([](const test::Shape& shape) {
     WeightOptions options;
+    options.carrier = GetParam();
+    options.mode = UpdateMode::delta;
     race(shape, options, 0.01, 300);
     options.delta_ring = 1;
     race(shape, options, 0.001, 100);
@@ -46,6 +50,8 @@ TEST(RacingReader, every_pulled_state_is_one_that_was_published) {
     race(shape, options, 0.01, 150);
   });
 }
+
+INSTANTIATE_TEST_SUITE_P(Carriers, RacingReader, test::every_carrier, test::carrier_name);
 
 }  // namespace
 }  // namespace physarum::weights

@@ -13,10 +13,11 @@ using test::Circle;
 using test::each_layout;
 using test::usual_density;
 
-WeightOptions options_of(UpdateMode mode, TransferType type) {
+WeightOptions options_of(UpdateMode mode, TransferType type, WeightCarrier carrier) {
   WeightOptions options;
   options.mode = mode;
   options.transfer_type = type;
+  options.carrier = carrier;
   return options;
 }
 
@@ -28,11 +29,13 @@ void publish_then_pull(Circle& circle, std::int64_t first, std::int64_t last) {
   circle.meet();
 }
 
-TEST(WeightExchange, engines_get_what_trainers_publish) {
+class WeightExchangeBy : public testing::TestWithParam<WeightCarrier> {};
+
+TEST_P(WeightExchangeBy, engines_get_what_trainers_publish) {
   each_layout([](const test::Shape& shape) {
     for (const UpdateMode mode : {UpdateMode::full, UpdateMode::delta}) {
       for (const TransferType type : {TransferType::bf16, TransferType::f32}) {
-        Circle circle(shape, options_of(mode, type), usual_density);
+        Circle circle(shape, options_of(mode, type, GetParam()), usual_density);
         publish_then_pull(circle, 0, 0);
         publish_then_pull(circle, 1, 1);
         publish_then_pull(circle, 2, 4);   // a chain
@@ -42,6 +45,8 @@ TEST(WeightExchange, engines_get_what_trainers_publish) {
     }
   });
 }
+
+INSTANTIATE_TEST_SUITE_P(Carriers, WeightExchangeBy, test::every_carrier, test::carrier_name);
 
 TEST(WeightExchange, roles_get_their_ends) {
   each_layout([](const test::Shape& shape) {

@@ -36,8 +36,8 @@ struct ExchangeMembers {
 class WeightExchange {
  public:
   /// Collective over all members of core and pull together, which make the core window first, then
-  /// the pull window; the same catalogue, counts and options on all ranks (checked; all ranks throw
-  /// WorldError if not). The communicators must outlive the object.
+  /// the carrier to the engines; the same catalogue, counts and options on all ranks (checked; all
+  /// ranks throw WorldError if not). The communicators must outlive the object.
   [[nodiscard]] static WeightExchange make(const ExchangeMembers& members, CataloguePtr catalogue,
                                            const WeightOptions& options, base::Deadline deadline);
   class Impl;
@@ -51,8 +51,8 @@ class WeightExchange {
   [[nodiscard]] Publisher* publisher();
   [[nodiscard]] Puller* puller();
 
-  /// Collective over all members, in the order of make(): after it no end may be used. Every rank
-  /// that publishes or pulls has finished; buffer ranks come last.
+  /// Collective over all members of pull, then over those of core: after it no end may be used.
+  /// Every rank that publishes or pulls has finished; buffer ranks come last.
   void close();
 
  private:

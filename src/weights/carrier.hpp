@@ -1,0 +1,49 @@
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "physarum/parallel/communicator.hpp"
+
+#include "physarum/weights/options.hpp"
+
+#include "store_access.hpp"
+#include "store_layout.hpp"
+
+namespace physarum::weights {
+
+/// How engines reach the store: what --weight-carrier chooses. Every rank of the pull communicator
+/// has its end of it.
+class Carrier {
+ public:
+  virtual ~Carrier() = default;
+  Carrier() = default;
+  Carrier(const Carrier&) = delete;
+  Carrier& operator=(const Carrier&) = delete;
+
+  /// What this rank's engine reads the store with. Owned by the carrier.
+  [[nodiscard]] virtual StoreAccess& engine_access() = 0;
+  /// A buffer rank's turn for the engines; true if it did something. Does not wait.
+  virtual bool serve() { return false; }
+  /// Collective over the pull communicator; engines have finished.
+  virtual void close() = 0;
+};
+
+/// What a carrier is made from, on one rank of the pull communicator. All of it outlives the
+/// carrier.
+struct CarrierParts {
+  parallel::Communicator& pull;
+  const StoreLayout& layout;
+  std::span<std::byte> memory;  ///< of a buffer rank's store; empty on others
+  std::shared_ptr<void> owner;  ///< of the memory, for whoever may need it longer
+  StoreAccess* store;           ///< a buffer rank's access to that memory; null on others
+};
+
+/// What `automatic` stands for.
+[[nodiscard]] WeightCarrier chosen(WeightCarrier carrier);
+
+/// Collective over the pull communicator.
+[[nodiscard]] std::unique_ptr<Carrier> make_carrier(WeightCarrier carrier,
+                                                    const CarrierParts& parts);
+
+}  // namespace physarum::weights

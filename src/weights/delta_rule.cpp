@@ -1,0 +1,74 @@
+#include "delta_rule.hpp"
+
+#include <algorithm>
+
+#include "changed_elements.hpp"
+
+namespace physarum::weights {
+namespace {
+
+// Measured on one core (docs/weights.md): of an element that is looked at, and of one that changed.
+constexpr double encode_look_s = 0.2e-9;
+constexpr double encode_change_s = 8e-9;
+constexpr double apply_look_s = 0.05e-9;
+constexpr double apply_change_s = 7e-9;
+constexpr double wire_bytes_a_change = 1.2;
+/// One measurement is not trusted beyond this.
+constexpr double most_slowness = 20;
+/// What was learnt fades while nothing new is: the machine may have been busy.
+constexpr double fading = 0.8;
+
+constexpr std::size_t sample_bytes = 1024;
+constexpr std::size_t most_samples = 2048;
+
+}  // namespace
+
+double sampled_density(std::span<const std::byte> before, std::span<const std::byte> after,
+                       TransferType type) {
+  const auto width = static_cast<std::size_t>(element_bytes(type));
+  const std::size_t chunks = (before.size() + sample_bytes - 1) / sample_bytes;
+  const std::size_t step = std::max<std::size_t>(1, chunks / most_samples);
+  std::size_t elements = 0;
+  std::size_t changed = 0;
+  for (std::size_t at = 0; at < before.size(); at += step * sample_bytes) {
+    const std::size_t count = std::min(sample_bytes, before.size() - at) / width;
+    const auto count_one = [&](std::uint32_t, auto, auto) { ++changed; };
+    if (width == 2) {
+      for_changed<std::uint16_t>(before.data() + at, after.data() + at, count, count_one);
+    } else {
+      for_changed<std::uint32_t>(before.data() + at, after.data() + at, count, count_one);
+    }
+    elements += count;
+  }
+  return elements == 0 ? 0 : static_cast<double>(changed) / static_cast<double>(elements);
+}
+
+double DeltaRule::encode_s(double density) const {
+  return share_ * (encode_look_s + density * encode_change_s);
+}
+
+double DeltaRule::apply_s(double density) const {
+  return image_ * (apply_look_s + density * apply_change_s);
+}
+
+void DeltaRule::full_was_put(double seconds) {
+  if (share_ > 0) s_per_byte_ = seconds / (share_ * width_);
+  slowness_ = 1 + (slowness_ - 1) * fading;
+}
+
+void DeltaRule::delta_was_encoded(double density, double seconds) {
+  if (share_ == 0) return;
+  const double measured = std::clamp(seconds / encode_s(density), 1 / most_slowness, most_slowness);
+  slowness_ = (slowness_ + measured) / 2;
+}
+
+bool DeltaRule::delta_pays(double density) const {
+  if (!s_per_byte_) return true;
+  const double moved = share_ + image_;
+  const double full_s = moved * width_ * *s_per_byte_;
+  const double delta_s = slowness_ * (encode_s(density) + apply_s(density)) +
+                         moved * density * wire_bytes_a_change * *s_per_byte_;
+  return delta_s < full_s;
+}
+
+}  // namespace physarum::weights
