@@ -5,12 +5,18 @@
 namespace physarum::weights {
 namespace {
 constexpr std::int64_t longest_ring = 64;
-}
+constexpr std::int64_t smallest_buffer = std::int64_t{64} << 10;
+constexpr std::int64_t largest_buffer = std::int64_t{1} << 40;
+}  // namespace
 
 void WeightOptions::validate() const {
   if (delta_ring < 1 || delta_ring > longest_ring) {
     throw base::UserError("the delta ring has " + std::to_string(delta_ring) + " places",
                           "--update-weight-delta-ring", "give a number from 1 to 64");
+  }
+  if (buffer_bytes < smallest_buffer || buffer_bytes > largest_buffer) {
+    throw base::UserError("the buffer has " + std::to_string(buffer_bytes) + " bytes",
+                          "--update-weight-buffer-size", "give a number from 65536 to 2^40");
   }
 }
 
@@ -26,6 +32,9 @@ void declare_options(base::OptionTable& table, WeightOptions& options) {
   table.add("update-weight-delta-ring", options.delta_ring,
             "Deltas that the weight store keeps; an engine behind by more takes the full image.",
             {1, longest_ring});
+  table.add("update-weight-buffer-size", options.buffer_bytes,
+            "Bytes of weights that one rank has under way at a time, to the store or from it.",
+            {smallest_buffer, largest_buffer});
 }
 
 }  // namespace physarum::weights

@@ -17,10 +17,12 @@
 namespace physarum::weights {
 
 Publisher::Impl::Impl(const StoreLayout& layout, parallel::Communicator& trainers,
-                      StoreAccess& access, std::function<void()> serve_store)
+                      StoreAccess& access, std::function<void()> serve_store,
+                      std::int64_t buffer_bytes)
     : layout_(layout),
       trainers_(trainers),
       access_(access),
+      puts_(access, buffer_bytes),
       serve_store_(std::move(serve_store)),
       share_(layout.share(trainers.rank())),
       regions_(layout.regions_of_trainer(trainers.rank())),
@@ -145,28 +147,31 @@ void Publisher::Impl::put_full(const base::Deadline& deadline) {
   for (const Region& region : regions_) {
     const auto inside =
         static_cast<std::uint64_t>(region.bytes.begin - layout_.shard(region.buffer).begin);
-    access_.put(next_bytes(region), region.buffer,
-                layout_.slot_offset(region.buffer, slot) + inside);
-    access_.put(std::as_bytes(digests_of(region)), region.buffer,
-                layout_.slot_digests_offset(region.buffer, slot) +
-                    layout_.digest_place(region.buffer, region.bytes));
+    puts_.put(next_bytes(region), region.buffer, layout_.slot_offset(region.buffer, slot) + inside,
+              deadline);
+    puts_.put(std::as_bytes(digests_of(region)), region.buffer,
+              layout_.slot_digests_offset(region.buffer, slot) +
+                  layout_.digest_place(region.buffer, region.bytes),
+              deadline);
   }
-  access_.flush(deadline);
+  puts_.finish(deadline);
 }
 
 void Publisher::Impl::put_delta(base::WeightVersion version, const base::Deadline& deadline) {
   const std::int64_t entry = version.value() % layout_.ring();
   for (std::size_t i = 0; i < regions_.size(); ++i) {
     const Region& region = regions_[i];
-    access_.put(frames_[i], region.buffer, layout_.frames_offset(region, entry));
-    access_.put(std::as_bytes(std::span(&lengths_[i], 1)), region.buffer,
-                layout_.lengths_offset(region.buffer, entry) +
-                    static_cast<std::uint64_t>(region.index) * 8);
-    access_.put(std::as_bytes(digests_of(region)), region.buffer,
-                layout_.entry_digests_offset(region.buffer, entry) +
-                    layout_.digest_place(region.buffer, region.bytes));
+    puts_.put(frames_[i], region.buffer, layout_.frames_offset(region, entry), deadline);
+    puts_.put(
+        std::as_bytes(std::span(&lengths_[i], 1)), region.buffer,
+        layout_.lengths_offset(region.buffer, entry) + static_cast<std::uint64_t>(region.index) * 8,
+        deadline);
+    puts_.put(std::as_bytes(digests_of(region)), region.buffer,
+              layout_.entry_digests_offset(region.buffer, entry) +
+                  layout_.digest_place(region.buffer, region.bytes),
+              deadline);
   }
-  access_.flush(deadline);
+  puts_.finish(deadline);
 }
 
 void Publisher::Impl::make_visible(const PublishResult& result) {

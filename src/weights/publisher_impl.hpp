@@ -11,6 +11,7 @@
 #include "physarum/weights/image.hpp"
 #include "physarum/weights/publisher.hpp"
 
+#include "bounded_puts.hpp"
 #include "store_access.hpp"
 #include "store_layout.hpp"
 
@@ -19,9 +20,10 @@ namespace physarum::weights {
 class Publisher::Impl {
  public:
   /// `trainers`: this rank's index in it is its index in the layout. `serve_store` advances the
-  /// buffer rank's store that lives on this rank too, if any.
+  /// buffer rank's store that lives on this rank too, if any. At most `buffer_bytes` are under way
+  /// to the store at a time.
   Impl(const StoreLayout& layout, parallel::Communicator& trainers, StoreAccess& access,
-       std::function<void()> serve_store);
+       std::function<void()> serve_store, std::int64_t buffer_bytes);
 
   [[nodiscard]] Range my_bytes() const { return share_; }
   [[nodiscard]] TransferType type() const { return layout_.type(); }
@@ -55,6 +57,7 @@ class Publisher::Impl {
   const StoreLayout& layout_;
   parallel::Communicator& trainers_;
   StoreAccess& access_;
+  BoundedPuts puts_;
   std::function<void()> serve_store_;
   Range share_;
   std::vector<Region> regions_;

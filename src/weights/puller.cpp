@@ -19,12 +19,11 @@ namespace {
 constexpr std::int64_t most_attempts = 1000;
 /// Wrong bytes are a fault: once more from the full image, and once more from the next one.
 constexpr int most_failures = 3;
-constexpr std::int64_t most_in_flight_bytes = std::int64_t{64} << 20;
 
 }  // namespace
 
-Puller::Impl::Impl(const StoreLayout& layout, StoreAccess& access)
-    : layout_(layout), access_(access), decoder_(layout.type()) {}
+Puller::Impl::Impl(const StoreLayout& layout, StoreAccess& access, std::int64_t buffer_bytes)
+    : layout_(layout), access_(access), buffer_bytes_(buffer_bytes), decoder_(layout.type()) {}
 
 base::WeightVersion Puller::Impl::newest() {
   return StoreWords::version(access_.load(0, StoreWords::newest));
@@ -84,9 +83,10 @@ void Puller::Impl::step(std::int64_t& budget, const base::Deadline& deadline) {
 
 void Puller::Impl::fetch(std::int64_t& budget, const base::Deadline& deadline) {
   const auto piece_is_left = [this] { return next_piece_ < pieces_.size(); };
-  for (std::int64_t in_flight = 0;
-       budget > 0 && in_flight < most_in_flight_bytes && piece_is_left();) {
-    const Piece& piece = pieces_[next_piece_++];
+  for (std::int64_t in_flight = 0; budget > 0 && piece_is_left();) {
+    const Piece& piece = pieces_[next_piece_];
+    if (in_flight + std::ssize(piece.to) > buffer_bytes_) break;
+    ++next_piece_;
     if (plans_[static_cast<std::size_t>(piece.buffer)].slot >= 0) image_->set_version({});
     access_.get(piece.to, piece.buffer, piece.offset);
     const auto bytes = static_cast<std::int64_t>(piece.to.size());

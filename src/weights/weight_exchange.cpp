@@ -32,7 +32,8 @@ class WeightExchange::Impl {
  public:
   Impl(const ExchangeMembers& members, CataloguePtr catalogue, const WeightOptions& options)
       : catalogue_(std::move(catalogue)),
-        layout_(*catalogue_, options, members.buffer_ranks, members.trainer_ranks) {}
+        layout_(*catalogue_, options, members.buffer_ranks, members.trainer_ranks),
+        buffer_bytes_(options.buffer_bytes) {}
 
   void open(const ExchangeMembers& members, const base::Deadline& deadline) {
     if (members.is_buffer) {
@@ -67,9 +68,11 @@ class WeightExchange::Impl {
         };
       }
       publisher_.emplace(std::make_unique<Publisher::Impl>(layout_, *members.trainers, *core_,
-                                                           std::move(serve_store)));
+                                                           std::move(serve_store), buffer_bytes_));
     }
-    if (members.is_engine) puller_.emplace(std::make_unique<Puller::Impl>(layout_, *pull_));
+    if (members.is_engine) {
+      puller_.emplace(std::make_unique<Puller::Impl>(layout_, *pull_, buffer_bytes_));
+    }
   }
 
   void close() {
@@ -84,6 +87,7 @@ class WeightExchange::Impl {
 
   CataloguePtr catalogue_;
   StoreLayout layout_;
+  std::int64_t buffer_bytes_;
   AlignedBytes memory_;
   parallel::Window core_window_;
   parallel::Window pull_window_;

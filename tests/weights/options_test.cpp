@@ -9,14 +9,15 @@ TEST(WeightOptions, flags_set_their_fields) {
   WeightOptions options;
   base::OptionTable table;
   declare_options(table, options);
-  const auto rest =
-      base::read_arguments({"--update-weight-mode", "full", "--update-weight-transfer-type", "f32",
-                            "--update-weight-delta-ring", "7"},
-                           table);
+  const auto rest = base::read_arguments(
+      {"--update-weight-mode", "full", "--update-weight-transfer-type", "f32",
+       "--update-weight-delta-ring", "7", "--update-weight-buffer-size", "1000000"},
+      table);
   EXPECT_TRUE(rest.empty());
   EXPECT_EQ(options.mode, UpdateMode::full);
   EXPECT_EQ(options.transfer_type, TransferType::f32);
   EXPECT_EQ(options.delta_ring, 7);
+  EXPECT_EQ(options.buffer_bytes, 1000000);
   options.validate();
 }
 
@@ -25,6 +26,14 @@ TEST(WeightOptions, defaults_are_delta_in_bf16) {
   EXPECT_EQ(options.mode, UpdateMode::delta);
   EXPECT_EQ(options.transfer_type, TransferType::bf16);
   options.validate();
+}
+
+TEST(WeightOptions, refuses_a_buffer_that_is_too_small_or_too_large) {
+  WeightOptions options;
+  options.buffer_bytes = 65535;
+  EXPECT_THROW(options.validate(), base::UserError);
+  options.buffer_bytes = (std::int64_t{1} << 40) + 1;
+  EXPECT_THROW(options.validate(), base::UserError);
 }
 
 TEST(WeightOptions, refuses_a_ring_without_places) {

@@ -170,6 +170,23 @@ TEST_P(PublishPull, may_go_in_slices) {
   EXPECT_TRUE(store.same_as(1, image, usual_density));
 }
 
+TEST_P(PublishPull, no_more_than_the_buffer_is_under_way) {
+  const auto most_of = [](std::int64_t buffer_bytes) {
+    WeightOptions options = options_of(UpdateMode::delta, GetParam().type);
+    options.buffer_bytes = buffer_bytes;
+    MemoryStore store(options, GetParam().buffers, usual_density);
+    Image image(store.catalogue);
+    store.publish(0);
+    store.pull(image);
+    EXPECT_TRUE(store.same_as(0, image, usual_density));
+    return std::pair(store.trainer_access.most_under_way, store.engine_access.most_under_way);
+  };
+  EXPECT_EQ(most_of(65536), std::pair(std::size_t{65536}, std::size_t{65536}));
+  const auto [put, got] = most_of(std::int64_t{64} << 20);
+  EXPECT_GT(put, std::size_t{300000});
+  EXPECT_GT(got, std::size_t{300000});
+}
+
 INSTANTIATE_TEST_SUITE_P(Types, PublishPull,
                          testing::Values(Case{TransferType::bf16, 1}, Case{TransferType::bf16, 2},
                                          Case{TransferType::f32, 1}, Case{TransferType::f32, 3}),

@@ -16,10 +16,13 @@ struct WeightOptions {
   TransferType transfer_type = TransferType::bf16;
   /// Deltas that the store keeps; an engine behind by more takes the full image.
   std::int64_t delta_ring = 4;
+  /// Bytes that one rank has under way to or from the store at a time.
+  std::int64_t buffer_bytes = std::int64_t{64} << 20;
   void validate() const;  ///< throws UserError
 };
 
-/// --update-weight-mode, --update-weight-transfer-type, --update-weight-delta-ring.
+/// --update-weight-mode, --update-weight-transfer-type, --update-weight-delta-ring,
+/// --update-weight-buffer-size.
 void declare_options(base::OptionTable& table, WeightOptions& options);
 
 }  // namespace physarum::weights
