@@ -6,6 +6,7 @@
 #include "memory_plan.hpp"
 #include "setup.hpp"
 #include "slurm_script.hpp"
+#include "weight_plan.hpp"
 
 namespace physarum::app {
 
@@ -49,7 +50,7 @@ std::vector<std::string> take_own(const std::vector<std::string>& arguments,
 
 std::string job_script(const Setup& setup, const std::vector<std::string>& arguments,
                        SlurmForm form) {
-  const auto memory = memory_plan(setup);
+  const auto memory = memory_plan(setup, weight_plan(setup));
   const auto& plan = setup.plan;
   const auto count = [](const std::vector<int>& ranks) {
     return static_cast<std::int64_t>(ranks.size());
@@ -84,10 +85,17 @@ base::ExitCode run_check(const std::vector<std::string>& arguments, parallel::Co
     if (world.rank() == 0) std::fputs(script.c_str(), stdout);
     return base::ExitCode::done;
   }
+  WeightPlan weights;
+  MemoryPlan memory;
+  parallel::together(world, [&] {
+    weights = weight_plan(setup);
+    memory = memory_plan(setup, weights);
+  });
   if (world.rank() != 0) return base::ExitCode::done;
   std::printf("%s\n# layout: %s\n# model: %lld parameters\n", setup.toml.c_str(),
               setup.plan.describe().c_str(), static_cast<long long>(setup.model.parameter_count()));
-  for (const auto& line : memory_plan(setup).lines()) std::printf("# memory: %s\n", line.c_str());
+  for (const auto& line : memory.lines()) std::printf("# memory: %s\n", line.c_str());
+  for (const auto& line : weights.lines()) std::printf("# weights: %s\n", line.c_str());
   return base::ExitCode::done;
 }
 
