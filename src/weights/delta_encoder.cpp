@@ -34,28 +34,47 @@ struct Change {
   std::uint32_t distance_bits;
 };
 
-/// Changed elements of a frame, as they are found, and room for the bytes of far ones.
+/// Changed elements of a frame, as they are found, and room for the far ones.
 struct Changes {
   std::vector<Change> all = std::vector<Change>(DeltaEncoder::frame_elements);
   std::size_t count = 0;
   std::array<std::size_t, 33> with_distance_bits{};
+  std::vector<std::uint32_t> far_positions = std::vector<std::uint32_t>(most_far);
   std::vector<std::byte> planes[most_planes];
 };
+
+/// Elements that are compared at a time: both sides are then still in the nearest cache when the
+/// changed ones are looked at.
+constexpr std::size_t elements_at_once = 4096;
 
 template <class Element>
 void find_changes(const std::byte* before, const std::byte* after, std::size_t elements,
                   Changes& changes) {
-  std::size_t count = 0;
-  changes.with_distance_bits.fill(0);
-  for_changed<Element>(
-      before, after, elements, [&](std::uint32_t position, Element was, Element is) {
-        const auto up = static_cast<Element>(is - was);
-        const auto down = static_cast<Element>(was - is);
-        const auto bits = static_cast<std::uint32_t>(std::bit_width(std::min(up, down)));
-        changes.all[count++] = {position, is, bits};
-        ++changes.with_distance_bits[bits];
-      });
-  changes.count = count;
+  const FindChanged find = find_changed(sizeof(Element));
+  std::uint32_t positions[elements_at_once + position_slack];
+  // Two counters each: the next change mostly has the same distance, and would wait for one.
+  std::array<std::array<std::uint32_t, 33>, 2> with_distance_bits{};
+  Change* to = changes.all.data();
+  for (std::size_t first = 0; first < elements; first += elements_at_once) {
+    const std::size_t found =
+        find(before + first * sizeof(Element), after + first * sizeof(Element),
+             std::min(elements_at_once, elements - first), positions);
+    for (std::size_t i = 0; i < found; ++i) {
+      const std::size_t position = first + positions[i];
+      Element was, is;
+      std::memcpy(&was, before + position * sizeof(Element), sizeof was);
+      std::memcpy(&is, after + position * sizeof(Element), sizeof is);
+      const auto up = static_cast<Element>(is - was);
+      const auto down = static_cast<Element>(was - is);
+      const auto bits = static_cast<std::uint32_t>(std::bit_width(std::min(up, down)));
+      *to++ = {static_cast<std::uint32_t>(position), is, bits};
+      ++with_distance_bits[i % 2][bits];
+    }
+  }
+  changes.count = static_cast<std::size_t>(to - changes.all.data());
+  for (std::size_t bits = 0; bits < changes.with_distance_bits.size(); ++bits) {
+    changes.with_distance_bits[bits] = with_distance_bits[0][bits] + with_distance_bits[1][bits];
+  }
 }
 
 /// The residue bits for which near and far values together are shortest.
@@ -110,16 +129,26 @@ struct DeltaEncoder::Impl {
     out.insert(out.end(), bytes.begin(), bytes.end());
   }
 
+  /// The near changes; puts the far ones aside.
   void append_near(FrameBody& body, base::Bytes& out) {
-    gaps.clear();
-    residues.clear();
     const unsigned low = low_bits(body.near.count, body.elements);
-    const std::uint32_t mask = (1U << body.residue_bits) - 1;
+    const unsigned residue_bits = body.residue_bits;
+    BitWriter gaps(gap_memory, most_gap_bits(body.near.count, low, body.elements));
+    BitWriter residues(residue_memory, body.near.count * residue_bits);
+    const std::uint32_t mask = (1U << residue_bits) - 1;
     std::uint32_t next = 0;
+    std::size_t far = 0;
     for (const Change& change : std::span(changes.all).first(changes.count)) {
-      if (change.distance_bits >= body.residue_bits) continue;
+      if (change.distance_bits >= residue_bits) {
+        changes.far_positions[far] = change.position;
+        for (std::size_t plane = 0; plane < width; ++plane) {
+          changes.planes[plane][far] = static_cast<std::byte>(change.value >> (8 * plane));
+        }
+        ++far;
+        continue;
+      }
       gaps.put_rice(change.position - next, low);
-      residues.put(change.value & mask, body.residue_bits);
+      residues.put(change.value & mask, residue_bits);
       next = change.position + 1;
     }
     const auto bytes = gaps.finish();
@@ -130,25 +159,19 @@ struct DeltaEncoder::Impl {
 
   void append_far(FrameBody& body, base::Bytes& out) {
     if (body.far.count == 0) return;
-    gaps.clear();
     const unsigned low = low_bits(body.far.count, body.elements);
+    BitWriter gaps(gap_memory, most_gap_bits(body.far.count, low, body.elements));
     std::uint32_t next = 0;
-    std::size_t far = 0;
-    for (const Change& change : std::span(changes.all).first(changes.count)) {
-      if (change.distance_bits < body.residue_bits) continue;
-      gaps.put_rice(change.position - next, low);
-      next = change.position + 1;
-      for (std::size_t plane = 0; plane < width; ++plane) {
-        changes.planes[plane][far] = static_cast<std::byte>(change.value >> (8 * plane));
-      }
-      ++far;
+    for (const std::uint32_t position : std::span(changes.far_positions).first(body.far.count)) {
+      gaps.put_rice(position - next, low);
+      next = position + 1;
     }
     const auto bytes = gaps.finish();
     body.far.bytes = base::narrow<std::uint32_t>(bytes.size());
     append(bytes, out);
     for (std::size_t plane = 0; plane < width; ++plane) {
       body.plane_wire_bytes[plane] =
-          append_stream(std::span(changes.planes[plane]).first(far), out);
+          append_stream(std::span(changes.planes[plane]).first(body.far.count), out);
     }
   }
 
@@ -206,8 +229,8 @@ struct DeltaEncoder::Impl {
   std::size_t width;
   std::unique_ptr<ZSTD_CCtx, FreeContext> context{ZSTD_createCCtx()};
   Changes changes;
-  BitWriter gaps;
-  BitWriter residues;
+  std::vector<std::byte> gap_memory;
+  std::vector<std::byte> residue_memory;
 };
 
 DeltaEncoder::DeltaEncoder(TransferType type) : impl_(std::make_unique<Impl>(type)) {}
