@@ -19,6 +19,9 @@ inline constexpr std::size_t position_slack = 4;
 [[nodiscard]] FindChanged find_changed_baseline(std::size_t width);
 [[nodiscard]] FindChanged find_changed_avx2(std::size_t width);
 
+/// How far ahead of the comparison memory is asked for.
+inline constexpr std::size_t bytes_ahead = 8192;
+
 // What follows is compiled once for each target, and static, so that nothing that is compiled for
 // one is called from another.
 
@@ -50,6 +53,12 @@ static std::size_t find_in_groups(const std::byte* before, const std::byte* afte
   std::size_t count = 0;
   std::size_t i = 0;
   for (; i + group <= elements; i += group) {
+    // What comes next is fetched meanwhile, beyond the ends of pages too. Asking for memory that is
+    // not there does no harm.
+    for (std::size_t line = 0; line < group * Width; line += 64) {
+      __builtin_prefetch(before + i * Width + line + bytes_ahead);
+      __builtin_prefetch(after + i * Width + line + bytes_ahead);
+    }
     count += append_positions(Mask(before + i * Width, after + i * Width), i, positions + count);
   }
   for (; i < elements; ++i) {
