@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdio>
 
 #include "physarum/parallel/agree.hpp"
@@ -62,9 +63,10 @@ std::string job_script(const Setup& setup, const std::vector<std::string>& argum
   request.arguments = arguments;
   request.ranks = plan.world_size();
   request.buffer = {count(plan.buffer_ranks()), memory.buffer.mb};
-  request.trainer = {count(plan.trainer_ranks()), memory.trainer.mb};
+  const std::int64_t threads = setup.configuration.weights.threads;
+  request.trainer = {count(plan.trainer_ranks()), memory.trainer.mb, threads};
   request.rollout = {count(plan.rollout_ranks()), memory.rollout.mb,
-                     setup.configuration.rollout.threads};
+                     std::max(threads, setup.configuration.rollout.threads)};
   return slurm_script(request);
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "physarum/base/contracts.hpp"
+#include "physarum/base/narrow.hpp"
 
 #include "physarum/parallel/agree.hpp"
 #include "physarum/parallel/wait.hpp"
@@ -18,19 +19,31 @@ namespace physarum::weights {
 
 Publisher::Impl::Impl(const StoreLayout& layout, parallel::Communicator& trainers,
                       StoreAccess& access, std::function<void()> serve_store,
-                      std::int64_t buffer_bytes)
+                      const WeightOptions& options)
     : layout_(layout),
       trainers_(trainers),
       access_(access),
-      puts_(access, buffer_bytes),
+      puts_(access, options.buffer_bytes),
       serve_store_(std::move(serve_store)),
       share_(layout.share(trainers.rank())),
       regions_(layout.regions_of_trainer(trainers.rank())),
       next_(share_.size(), AlignedBytes::Fill::zeros),
       published_(layout.ring() > 0 ? share_.size() : 0, AlignedBytes::Fill::zeros),
-      encoder_(layout.type()),
+      team_(base::narrow<int>(options.threads)),
+      encoder_(layout.type(), &team_),
       frames_(regions_.size()),
       lengths_(regions_.size()) {}
+
+void Publisher::Impl::stage(std::span<const float> flat) {
+  team_.run([&](int thread) {
+    const auto part =
+        base::part_of(std::ssize(flat), thread, team_.size(), Catalogue::alignment_elements);
+    const Range elements{part.first, part.first + part.count};
+    const std::int64_t width = element_bytes(layout_.type());
+    to_transfer(slice(flat, elements), layout_.type(),
+                slice(next_.span(), {elements.begin * width, elements.end * width}));
+  });
+}
 
 void Publisher::Impl::for_each_buffer(const std::function<void(int)>& work) const {
   // Buffer rank 0 last: readers start from its words.
@@ -95,8 +108,7 @@ Publisher::Impl::Report Publisher::Impl::prepare(base::WeightVersion version) {
   }
   delta = delta && encode({last_, version}, report);
   report.full = delta ? 0 : 1;
-  digests_.clear();
-  append_block_digests(next_.span(), digests_);
+  make_block_digests(next_.span(), digests_, team_);
   report.encode_s = watch.seconds();
   return report;
 }
@@ -232,9 +244,7 @@ Range Publisher::my_elements() const {
 
 std::span<std::byte> Publisher::next() { return impl_->next(); }
 
-void Publisher::stage(std::span<const float> flat) {
-  to_transfer(slice(flat, my_elements()), impl_->type(), next());
-}
+void Publisher::stage(std::span<const float> flat) { impl_->stage(slice(flat, my_elements())); }
 
 PublishResult Publisher::publish(base::WeightVersion version, base::Deadline deadline) {
   return impl_->publish(version, deadline);

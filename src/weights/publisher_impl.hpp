@@ -20,13 +20,13 @@ namespace physarum::weights {
 class Publisher::Impl {
  public:
   /// `trainers`: this rank's index in it is its index in the layout. `serve_store` advances the
-  /// buffer rank's store that lives on this rank too, if any. At most `buffer_bytes` are under way
-  /// to the store at a time.
+  /// buffer rank's store that lives on this rank too, if any.
   Impl(const StoreLayout& layout, parallel::Communicator& trainers, StoreAccess& access,
-       std::function<void()> serve_store, std::int64_t buffer_bytes);
+       std::function<void()> serve_store, const WeightOptions& options);
 
   [[nodiscard]] Range my_bytes() const { return share_; }
   [[nodiscard]] TransferType type() const { return layout_.type(); }
+  void stage(std::span<const float> flat);
   [[nodiscard]] std::span<std::byte> next() { return next_.span(); }
   [[nodiscard]] base::WeightVersion last() const { return last_; }
   PublishResult publish(base::WeightVersion version, const base::Deadline& deadline);
@@ -63,6 +63,7 @@ class Publisher::Impl {
   std::vector<Region> regions_;
   AlignedBytes next_;
   AlignedBytes published_;  // state `last_` of share_; only with deltas
+  base::ThreadTeam team_;
   DeltaEncoder encoder_;
   std::vector<base::Bytes> frames_;     // by region
   std::vector<std::uint64_t> lengths_;  // of frames_, as they are put

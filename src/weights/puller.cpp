@@ -5,6 +5,7 @@
 
 #include "physarum/base/contracts.hpp"
 #include "physarum/base/logging.hpp"
+#include "physarum/base/narrow.hpp"
 
 #include "physarum/parallel/wait.hpp"
 
@@ -19,11 +20,17 @@ namespace {
 constexpr std::int64_t most_attempts = 1000;
 /// Wrong bytes are a fault: once more from the full image, and once more from the next one.
 constexpr int most_failures = 3;
+/// Frames that are applied together; a deadline is looked at in between.
+constexpr std::int64_t most_frames = 64;
 
 }  // namespace
 
-Puller::Impl::Impl(const StoreLayout& layout, StoreAccess& access, std::int64_t buffer_bytes)
-    : layout_(layout), access_(access), buffer_bytes_(buffer_bytes), decoder_(layout.type()) {}
+Puller::Impl::Impl(const StoreLayout& layout, StoreAccess& access, const WeightOptions& options)
+    : layout_(layout),
+      access_(access),
+      buffer_bytes_(options.buffer_bytes),
+      team_(base::narrow<int>(options.threads)),
+      decoder_(layout.type(), &team_) {}
 
 base::WeightVersion Puller::Impl::newest() {
   return StoreWords::version(access_.load(0, StoreWords::newest));
@@ -115,6 +122,7 @@ void Puller::Impl::check_places(const base::Deadline& deadline) {
 
 void Puller::Impl::apply(std::int64_t& budget) {
   image_->set_version({});
+  const std::int64_t frame_bytes = DeltaEncoder::frame_elements * element_bytes(layout_.type());
   while (budget > 0 && next_delta_ < deltas_.size()) {
     const Delta& delta = deltas_[next_delta_];
     const auto rest = std::span<const std::byte>(delta.frames).subspan(delta_offset_);
@@ -124,25 +132,27 @@ void Puller::Impl::apply(std::int64_t& budget) {
       continue;
     }
     try {
-      delta_offset_ += decoder_.apply_one(rest, delta.step,
-                                          delta.region->bytes.begin / element_bytes(layout_.type()),
-                                          slice(image_->bytes(), delta.region->bytes));
+      const auto applied =
+          decoder_.apply_some(rest, std::clamp(budget / frame_bytes, std::int64_t{1}, most_frames),
+                              delta.step, delta.region->bytes.begin / element_bytes(layout_.type()),
+                              slice(image_->bytes(), delta.region->bytes));
+      delta_offset_ += applied.bytes;
+      budget -= applied.frames * frame_bytes;
     } catch (const CorruptDelta& error) {
       return failed(error.what());
     }
-    budget -= DeltaEncoder::frame_elements * element_bytes(layout_.type());
   }
   if (next_delta_ == deltas_.size()) stage_ = Stage::verify;
 }
 
 void Puller::Impl::verify(std::int64_t& budget) {
-  constexpr std::int64_t at_once = 16;
+  const std::int64_t at_once = 16 * team_.size();
   const std::int64_t last = std::min(next_block_ + at_once, layout_.blocks());
   const Range bytes{next_block_ * StoreLayout::block_bytes,
                     std::min(last * StoreLayout::block_bytes, layout_.image_bytes())};
   const std::int64_t wrong =
       first_wrong_block(slice(std::span<const std::byte>(image_->bytes()), bytes),
-                        slice(std::span<const base::Digest>(digests_), {next_block_, last}));
+                        slice(std::span<const base::Digest>(digests_), {next_block_, last}), team_);
   if (wrong >= 0) return failed("block " + std::to_string(next_block_ + wrong) + " is wrong");
   next_block_ = last;
   budget -= bytes.size();

@@ -47,8 +47,7 @@ struct ShardPlan {
 /// that bytes are not what they should be, starts a new attempt.
 class Puller::Impl {
  public:
-  /// At most `buffer_bytes` are under way from the store at a time.
-  Impl(const StoreLayout& layout, StoreAccess& access, std::int64_t buffer_bytes);
+  Impl(const StoreLayout& layout, StoreAccess& access, const WeightOptions& options);
 
   [[nodiscard]] base::WeightVersion newest();
   void begin(Image& image, std::optional<base::WeightVersion> exactly);
@@ -94,6 +93,7 @@ class Puller::Impl {
   const StoreLayout& layout_;
   StoreAccess& access_;
   std::int64_t buffer_bytes_;
+  base::ThreadTeam team_;
   DeltaDecoder decoder_;
   std::vector<WordsCopy> words_;
 

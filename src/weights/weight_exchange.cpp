@@ -33,7 +33,7 @@ class WeightExchange::Impl {
   Impl(const ExchangeMembers& members, CataloguePtr catalogue, const WeightOptions& options)
       : catalogue_(std::move(catalogue)),
         layout_(*catalogue_, options, members.buffer_ranks, members.trainer_ranks),
-        buffer_bytes_(options.buffer_bytes) {}
+        options_(options) {}
 
   void open(const ExchangeMembers& members, const base::Deadline& deadline) {
     if (members.is_buffer) {
@@ -68,10 +68,10 @@ class WeightExchange::Impl {
         };
       }
       publisher_.emplace(std::make_unique<Publisher::Impl>(layout_, *members.trainers, *core_,
-                                                           std::move(serve_store), buffer_bytes_));
+                                                           std::move(serve_store), options_));
     }
     if (members.is_engine) {
-      puller_.emplace(std::make_unique<Puller::Impl>(layout_, *pull_, buffer_bytes_));
+      puller_.emplace(std::make_unique<Puller::Impl>(layout_, *pull_, options_));
     }
   }
 
@@ -87,7 +87,7 @@ class WeightExchange::Impl {
 
   CataloguePtr catalogue_;
   StoreLayout layout_;
-  std::int64_t buffer_bytes_;
+  WeightOptions options_;
   AlignedBytes memory_;
   parallel::Window core_window_;
   parallel::Window pull_window_;

@@ -73,6 +73,9 @@ for form in --slurm --slurm-components; do
   expect "check $form" "^#SBATCH --signal=B:USR1@" "$work/job.sbatch"
 done
 expect "check --slurm-components" "^#SBATCH --ntasks=3 " "$work/job.sbatch"
+"${PHYSARUM_PROGRAM:-build/bin/physarum}" check inputs/quickstart_sft.toml --ranks 6 --slurm-components --update-weight-threads 3 >"$work/job.sbatch" \
+  </dev/null || fail "check with threads for weights"
+expect "cores for the threads of weights" "--cpus-per-task=3 " "$work/job.sbatch"
 
 # inspect: what is there, and whether it is intact.
 launch 3 train "${model[@]}" --run-name saved --num-rollout 2 --rollout-batch-size 2 --n-samples-per-prompt 2 --global-batch-size 4 \

@@ -76,9 +76,9 @@ class MemoryStore {
           layout, buffer, windows[static_cast<std::size_t>(buffer)].span(), buffer_access)));
     }
     publisher = std::make_unique<Publisher>(std::make_unique<Publisher::Impl>(
-        layout, alone, trainer_access, std::function<void()>{}, options.buffer_bytes));
-    puller = std::make_unique<Puller>(
-        std::make_unique<Puller::Impl>(layout, engine_access, options.buffer_bytes));
+        layout, alone, trainer_access, std::function<void()>{}, options));
+    puller =
+        std::make_unique<Puller>(std::make_unique<Puller::Impl>(layout, engine_access, options));
   }
 
   PublishResult publish(std::int64_t version) {
