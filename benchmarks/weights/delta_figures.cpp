@@ -1,8 +1,8 @@
-// delta_figures BEFORE AFTER [ROUNDS]: two bf16 images (little-endian, one element after the
-// other). Prints, each with a name and a value on a line: the share of changed elements, how many
-// times smaller than the image the delta is (ours and as others send it), and the speeds on one
-// core in GB of image a second: compare and encode, apply, and reading both images without doing
-// anything else. Speeds are the best of the rounds.
+// delta_figures BEFORE AFTER [ROUNDS [THREADS]]: two bf16 images (little-endian, one element after
+// the other). Prints, each with a name and a value on a line: the share of changed elements, how
+// many times smaller than the image the delta is (ours and as others send it), and speeds in GB of
+// image a second: compare and encode, and apply, by so many threads (1); reading both images on one
+// core and doing nothing else. Speeds are the best of the rounds.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -60,7 +60,7 @@ std::uint64_t read_both(const Image& a, const Image& b) {
 
 int main(int argc, char** argv) {
   if (argc < 3) {
-    std::fprintf(stderr, "usage: delta_figures BEFORE AFTER [ROUNDS]\n");
+    std::fprintf(stderr, "usage: delta_figures BEFORE AFTER [ROUNDS [THREADS]]\n");
     return 2;
   }
   const Image before = read_image(argv[1]);
@@ -72,8 +72,9 @@ int main(int argc, char** argv) {
   }
   const weights::DeltaStep step{base::WeightVersion(1), base::WeightVersion(2)};
   const auto bytes = static_cast<double>(after.size() * 2);
-  weights::DeltaEncoder encoder(weights::TransferType::bf16);
-  weights::DeltaDecoder decoder(weights::TransferType::bf16);
+  base::ThreadTeam team(argc > 4 ? std::max(1, std::atoi(argv[4])) : 1);
+  weights::DeltaEncoder encoder(weights::TransferType::bf16, &team);
+  weights::DeltaDecoder decoder(weights::TransferType::bf16, &team);
   base::Bytes frames;
   std::int64_t changed = 0;
   const double encode_s = best_seconds(rounds, [&] {

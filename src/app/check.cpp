@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdio>
 
 #include "physarum/parallel/agree.hpp"
@@ -6,6 +7,7 @@
 #include "memory_plan.hpp"
 #include "setup.hpp"
 #include "slurm_script.hpp"
+#include "weight_plan.hpp"
 
 namespace physarum::app {
 
@@ -49,7 +51,7 @@ std::vector<std::string> take_own(const std::vector<std::string>& arguments,
 
 std::string job_script(const Setup& setup, const std::vector<std::string>& arguments,
                        SlurmForm form) {
-  const auto memory = memory_plan(setup);
+  const auto memory = memory_plan(setup, weight_plan(setup));
   const auto& plan = setup.plan;
   const auto count = [](const std::vector<int>& ranks) {
     return static_cast<std::int64_t>(ranks.size());
@@ -61,9 +63,10 @@ std::string job_script(const Setup& setup, const std::vector<std::string>& argum
   request.arguments = arguments;
   request.ranks = plan.world_size();
   request.buffer = {count(plan.buffer_ranks()), memory.buffer.mb};
-  request.trainer = {count(plan.trainer_ranks()), memory.trainer.mb};
+  const std::int64_t threads = setup.configuration.weights.threads;
+  request.trainer = {count(plan.trainer_ranks()), memory.trainer.mb, threads};
   request.rollout = {count(plan.rollout_ranks()), memory.rollout.mb,
-                     setup.configuration.rollout.threads};
+                     std::max(threads, setup.configuration.rollout.threads)};
   return slurm_script(request);
 }
 
@@ -84,10 +87,17 @@ base::ExitCode run_check(const std::vector<std::string>& arguments, parallel::Co
     if (world.rank() == 0) std::fputs(script.c_str(), stdout);
     return base::ExitCode::done;
   }
+  WeightPlan weights;
+  MemoryPlan memory;
+  parallel::together(world, [&] {
+    weights = weight_plan(setup);
+    memory = memory_plan(setup, weights);
+  });
   if (world.rank() != 0) return base::ExitCode::done;
   std::printf("%s\n# layout: %s\n# model: %lld parameters\n", setup.toml.c_str(),
               setup.plan.describe().c_str(), static_cast<long long>(setup.model.parameter_count()));
-  for (const auto& line : memory_plan(setup).lines()) std::printf("# memory: %s\n", line.c_str());
+  for (const auto& line : memory.lines()) std::printf("# memory: %s\n", line.c_str());
+  for (const auto& line : weights.lines()) std::printf("# weights: %s\n", line.c_str());
   return base::ExitCode::done;
 }
 

@@ -34,12 +34,12 @@ std::string share_text(const Setup& setup) {
 
 }  // namespace
 
-MemoryPlan memory_plan(const Setup& setup) {
+MemoryPlan memory_plan(const Setup& setup, const WeightPlan& share) {
   constexpr double mb = 1e6;
   const auto& options = setup.configuration;
-  const double elements = static_cast<double>(setup.catalogue->total_elements());
   const double image = static_cast<double>(setup.catalogue->total_bytes()) / mb;
-  const double flat = elements * 4 / mb;
+  const auto width = static_cast<double>(weights::element_bytes(setup.catalogue->type()));
+  const double flat = static_cast<double>(share.trainer_shard) / width * 4 / mb;
   const auto buffers = static_cast<double>(setup.plan.buffer_ranks().size());
   const auto trainers =
       static_cast<double>(std::max<std::size_t>(1, setup.plan.trainer_ranks().size()));
@@ -50,11 +50,13 @@ MemoryPlan memory_plan(const Setup& setup) {
   const bool reference = options.training.loss.use_kl_loss;
   // Compute weights, gradients, masters, two moments; the range that is published, twice.
   const double training = 5 * flat + (reference ? flat : 0);
-  const double publishing = 2 * image / trainers;
+  const double publishing = 2 * static_cast<double>(share.put.most) / mb;
   const auto& checkpoint = options.checkpoint;
   const bool copies = checkpoint.async_save && !checkpoint.save.empty();
   const double saving = copies ? (checkpoint.save_optim ? 3 : 1) * flat / trainers : 0;
-  const double engine = static_cast<double>(engine_weight_bytes(setup)) / mb;
+  const double engine = static_cast<double>(engine_weight_bytes(setup)) / mb *
+                        static_cast<double>(share.engine_shard) /
+                        static_cast<double>(setup.catalogue->total_bytes());
   const double cache = static_cast<double>(*engine_options(setup).kv_cache_bytes) / mb;
   return {{slots + ring, part("images", slots) + ", " + part("deltas at most", ring)},
           {training + publishing + saving,

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "setup.hpp"
+#include "weight_plan.hpp"
 
 namespace physarum::app {
 
@@ -21,6 +22,6 @@ struct MemoryPlan {
   [[nodiscard]] std::vector<std::string> lines() const;
 };
 
-[[nodiscard]] MemoryPlan memory_plan(const Setup& setup);
+[[nodiscard]] MemoryPlan memory_plan(const Setup& setup, const WeightPlan& share);
 
 }  // namespace physarum::app

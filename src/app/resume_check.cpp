@@ -61,10 +61,12 @@ const std::vector<std::string>& changeable_keys() {
       "save", "save_interval", "load", "resume", "async_save", "save_optim", "load_optim",
       "keep_checkpoints", "save_trigger_sentinel", "allow_changed",
       // ranks, and what only decides how fast it goes
-      "buffer_ranks", "trainer_ranks", "rollout_ranks", "colocate", "sglang_server_concurrency",
-      "kv_cache_bytes", "sglang_mem_fraction_static", "sglang_disable_radix_cache",
-      "lease_deadline", "distributed_timeout_minutes", "update_weight_mode",
-      "update_weight_delta_ring", "update_weight_full_interval",
+      "buffer_ranks", "trainer_ranks", "rollout_ranks", "colocate", "tensor_model_parallel_size",
+      "pipeline_model_parallel_size", "expert_model_parallel_size", "expert_tensor_parallel_size",
+      "rollout_num_gpus_per_engine", "sglang_server_concurrency", "kv_cache_bytes",
+      "sglang_mem_fraction_static", "sglang_disable_radix_cache", "lease_deadline",
+      "distributed_timeout_minutes", "update_weight_mode", "update_weight_delta_ring",
+      "update_weight_full_interval", "update_weight_buffer_size", "update_weight_threads",
       // what is measured and kept
       "eval_interval", "n_samples_per_eval_prompt", "skip_eval_before_train", "eval_temperature",
       "eval_top_p", "eval_top_k", "eval_min_p", "eval_max_response_len", "eval_min_response_len",

@@ -22,6 +22,7 @@
 
 #include "engine_memory.hpp"
 #include "run_directory.hpp"
+#include "weight_plan.hpp"
 
 namespace physarum::app {
 
@@ -124,6 +125,7 @@ Setup read_all(const std::string& command, const std::vector<std::string>& argum
       !trains && !configuration.buffer.num_rollout && !configuration.buffer.num_epoch;
   if (open_end) configuration.buffer.num_rollout = 1;
   configuration.validate();
+  if (command != "check") refuse_split_model(configuration);
   if (open_end) configuration.buffer.num_rollout.reset();
   const auto plan =
       parallel::RankLayout::plan(ranks > 0 ? ranks : world.size(), configuration.layout,

@@ -47,6 +47,15 @@ void LayoutOptions::validate() const {
   }
 }
 
+std::string_view LayoutOptions::split_flag() const {
+  if (tensor_model_parallel_size > 1) return "--tensor-model-parallel-size";
+  if (pipeline_model_parallel_size > 1) return "--pipeline-model-parallel-size";
+  if (expert_model_parallel_size > 1) return "--expert-model-parallel-size";
+  if (expert_tensor_parallel_size.value_or(1) > 1) return "--expert-tensor-parallel-size";
+  if (rollout_num_gpus_per_engine > 1) return "--rollout-num-gpus-per-engine";
+  return {};
+}
+
 RankLayout RankLayout::plan(int world_size, const LayoutOptions& options,
                             const LayoutNeeds& needs) {
   options.validate();

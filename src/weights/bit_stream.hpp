@@ -13,45 +13,46 @@ namespace physarum::weights {
 
 static_assert(std::endian::native == std::endian::little, "streams are read and written in words");
 
-/// Bits from the lowest of the first byte on.
+/// Bits from the lowest of the first byte on. A local variable: its state stays in registers while
+/// the memory belongs to somebody else, who uses it again.
 class BitWriter {
  public:
-  void clear() {
-    at_ = 0;
-    word_ = 0;
-    used_ = 0;
+  /// `memory` grows if it has no room for `most_bits`; no more may be put.
+  BitWriter(std::vector<std::byte>& memory, std::size_t most_bits) {
+    constexpr std::size_t slack = 16;  // whole words are stored
+    if (memory.size() < most_bits / 8 + slack) memory.resize(most_bits / 8 + slack);
+    begin_ = to_ = memory.data();
   }
   /// The lowest `count` <= 56 bits of a value that has no others.
   void put(std::uint64_t value, unsigned count) {
     word_ |= value << used_;
     used_ += count;
-    if (at_ + 8 > bytes_.size()) bytes_.resize(2 * bytes_.size() + 64);
-    std::memcpy(bytes_.data() + at_, &word_, 8);
-    const unsigned whole = used_ / 8;
-    at_ += whole;
-    word_ = whole == 8 ? 0 : word_ >> (8 * whole);
+    std::memcpy(to_, &word_, 8);
+    to_ += used_ / 8;
+    word_ >>= used_ & ~7U;
     used_ %= 8;
   }
   /// A Golomb-Rice code (Rice 1979): value >> low in unary (zeros, then a one), then its `low`
   /// lowest bits. For gaps between events that come at random it is within a few hundredths of a
-  /// bit of the entropy.
+  /// bit of the entropy. `low` <= 24.
   void put_rice(std::uint64_t value, unsigned low) {
     std::uint64_t zeros = value >> low;
-    for (; zeros >= 32; zeros -= 32) put(0, 32);
-    put(std::uint64_t{1} << zeros, static_cast<unsigned>(zeros) + 1);
-    put(value & ((std::uint64_t{1} << low) - 1), low);
+    for (; zeros >= 31; zeros -= 31) put(0, 31);
+    const std::uint64_t rest = value & ((std::uint64_t{1} << low) - 1);
+    const auto code = (std::uint64_t{1} | rest << 1) << zeros;
+    put(code, static_cast<unsigned>(zeros) + 1 + low);
   }
   /// All bytes, the last one filled with zeros; nothing may be put after it.
   [[nodiscard]] std::span<const std::byte> finish() {
     if (used_ > 0) put(0, 8 - used_);
-    return std::span(bytes_).first(at_);
+    return {begin_, to_};
   }
 
  private:
-  std::vector<std::byte> bytes_;  // the first at_ of them are written
-  std::size_t at_ = 0;
+  std::byte* begin_;
+  std::byte* to_;
   std::uint64_t word_ = 0;
-  unsigned used_ = 0;
+  unsigned used_ = 0;  // below 8
 };
 
 /// Reads what a BitWriter wrote. The bytes may be anything: reading beyond them throws
@@ -92,6 +93,16 @@ class BitReader {
 
  private:
   void fill() {
+    if (bytes_.size() - at_ >= 8) {
+      // As many whole bytes of the next word as there is room for.
+      std::uint64_t next;
+      std::memcpy(&next, bytes_.data() + at_, 8);
+      const unsigned whole = (63 - have_) / 8;
+      word_ |= (next & ((std::uint64_t{1} << (8 * whole)) - 1)) << have_;
+      at_ += whole;
+      have_ += 8 * whole;
+      return;
+    }
     while (have_ <= 56 && at_ < bytes_.size()) {
       word_ |= static_cast<std::uint64_t>(bytes_[at_++]) << have_;
       have_ += 8;

@@ -1,72 +1,71 @@
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
-
 namespace physarum::weights {
 
-/// Elements that are compared at a time.
-template <class Element>
-inline constexpr std::size_t changed_step = 64 / sizeof(Element);
+/// Writes the positions of the elements whose bits differ, ascending, and returns how many they
+/// are. Both sides hold `elements` elements; `positions` has room for position_slack more than
+/// that.
+using FindChanged = std::size_t (*)(const std::byte* before, const std::byte* after,
+                                    std::size_t elements, std::uint32_t* positions);
+inline constexpr std::size_t position_slack = 4;
 
-/// One bit for each of `changed_step` elements whose bits differ, the first in the lowest; both
-/// sides 64 bytes.
-template <class Element>
-[[nodiscard]] std::uint32_t changed_mask(const std::byte* before, const std::byte* after) {
-#if defined(__SSE2__)
-  __m128i same[4];
-  for (int i = 0; i < 4; ++i) {
-    const __m128i was = _mm_loadu_si128(reinterpret_cast<const __m128i*>(before) + i);
-    const __m128i is = _mm_loadu_si128(reinterpret_cast<const __m128i*>(after) + i);
-    same[i] = sizeof(Element) == 2 ? _mm_cmpeq_epi16(was, is) : _mm_cmpeq_epi32(was, is);
+/// The fastest one that this processor can run, for elements of so many bytes: 2 or 4.
+[[nodiscard]] FindChanged find_changed(std::size_t width);
+/// The single ones; nullptr if this processor cannot run it.
+[[nodiscard]] FindChanged find_changed_baseline(std::size_t width);
+[[nodiscard]] FindChanged find_changed_avx2(std::size_t width);
+
+/// How far ahead of the comparison memory is asked for.
+inline constexpr std::size_t bytes_ahead = 8192;
+
+// What follows is compiled once for each target, and static, so that nothing that is compiled for
+// one is called from another.
+
+/// One bit for each of 64 elements, the first in the lowest.
+using GroupMask = std::uint64_t (*)(const std::byte* before, const std::byte* after);
+
+/// Changes are few, and where they are cannot be foreseen: four positions are written whether there
+/// are so many or not, and only more than these cost a branch that is guessed wrong.
+static inline std::size_t append_positions(std::uint64_t mask, std::size_t first,
+                                           std::uint32_t* positions) {
+  const auto count = static_cast<std::size_t>(__builtin_popcountll(mask));
+  for (std::size_t done = 0;;) {
+    for (std::size_t i = 0; i < 4; ++i) {
+      // The bit keeps the count of zeros defined when there is no other; what is then written is
+      // beyond the count.
+      const int zeros = __builtin_ctzll(mask | std::uint64_t{1} << 63);
+      positions[done + i] = static_cast<std::uint32_t>(first) + static_cast<std::uint32_t>(zeros);
+      mask &= mask - 1;
+    }
+    done += 4;
+    if (done >= count) return count;
   }
-  // Saturation keeps 0 and -1 what they are.
-  if constexpr (sizeof(Element) == 2) {
-    const auto low = _mm_movemask_epi8(_mm_packs_epi16(same[0], same[1]));
-    const auto high = _mm_movemask_epi8(_mm_packs_epi16(same[2], same[3]));
-    return ~(static_cast<std::uint32_t>(low) | static_cast<std::uint32_t>(high) << 16);
-  } else {
-    const __m128i packed =
-        _mm_packs_epi16(_mm_packs_epi32(same[0], same[1]), _mm_packs_epi32(same[2], same[3]));
-    return ~static_cast<std::uint32_t>(_mm_movemask_epi8(packed)) & 0xffffU;
-  }
-#else
-  std::uint32_t mask = 0;
-  for (std::size_t i = 0; i < changed_step<Element>; ++i) {
-    const bool differs = std::memcmp(before + i * sizeof(Element), after + i * sizeof(Element),
-                                     sizeof(Element)) != 0;
-    mask |= static_cast<std::uint32_t>(differs) << i;
-  }
-  return mask;
-#endif
 }
 
-/// Calls found(position, was, is) for each of the elements that differ, in order.
-template <class Element, class Found>
-void for_changed(const std::byte* before, const std::byte* after, std::size_t elements,
-                 const Found& found) {
-  constexpr std::size_t step = changed_step<Element>;
-  const auto report = [&](std::size_t i) {
-    Element was;
-    Element is;
-    std::memcpy(&was, before + i * sizeof(Element), sizeof(Element));
-    std::memcpy(&is, after + i * sizeof(Element), sizeof(Element));
-    if (was != is) found(static_cast<std::uint32_t>(i), was, is);
-  };
+template <std::size_t Width, GroupMask Mask>
+static std::size_t find_in_groups(const std::byte* before, const std::byte* after,
+                                  std::size_t elements, std::uint32_t* positions) {
+  constexpr std::size_t group = 64;
+  std::size_t count = 0;
   std::size_t i = 0;
-  for (; i + step <= elements; i += step) {
-    auto mask = changed_mask<Element>(before + i * sizeof(Element), after + i * sizeof(Element));
-    for (; mask != 0; mask &= mask - 1) {
-      report(i + static_cast<std::size_t>(std::countr_zero(mask)));
+  for (; i + group <= elements; i += group) {
+    // What comes next is fetched meanwhile, beyond the ends of pages too. Asking for memory that is
+    // not there does no harm.
+    for (std::size_t line = 0; line < group * Width; line += 64) {
+      __builtin_prefetch(before + i * Width + line + bytes_ahead);
+      __builtin_prefetch(after + i * Width + line + bytes_ahead);
     }
+    count += append_positions(Mask(before + i * Width, after + i * Width), i, positions + count);
   }
-  for (; i < elements; ++i) report(i);
+  for (; i < elements; ++i) {
+    if (std::memcmp(before + i * Width, after + i * Width, Width) == 0) continue;
+    positions[count++] = static_cast<std::uint32_t>(i);
+  }
+  return count;
 }
 
 }  // namespace physarum::weights

@@ -2,207 +2,91 @@
 #include <cstring>
 #include <vector>
 
-#include <zstd.h>
-
-#include "physarum/base/contracts.hpp"
-#include "physarum/base/hash.hpp"
-
 #include "physarum/weights/delta_codec.hpp"
 
-#include "bit_stream.hpp"
-#include "delta_frame.hpp"
+#include "frame_decoder.hpp"
 
 namespace physarum::weights {
 namespace {
 
-void require(bool condition, const char* what) {
-  if (!condition) throw CorruptDelta(what);
-}
-
-/// A frame whose digest is right: the body and what follows it.
-struct OpenFrame {
-  FrameBody body;
-  std::span<const std::byte> payload;
-  std::size_t bytes;
+/// A frame as it says of itself; nothing of it is proven.
+struct FrameOutline {
+  std::span<const std::byte> bytes;
+  std::int64_t first = 0;
+  std::int64_t elements = 0;
 };
 
-OpenFrame open_frame(std::span<const std::byte> frames) {
-  require(frames.size() >= sizeof(FrameHead), "a weight delta ends inside a frame's head");
-  FrameHead head;
-  std::memcpy(&head, frames.data(), sizeof head);
-  require(head.magic == frame_magic, "a weight delta has bytes that are no frame");
-  const auto rest = frames.subspan(sizeof head);
-  require(head.body_bytes >= sizeof(FrameBody) && head.body_bytes <= rest.size(),
-          "a weight delta ends inside a frame");
-  const auto covered = rest.first(head.body_bytes);
-  require(base::digest128(covered) == base::Digest{head.digest_low, head.digest_high},
-          "a frame of a weight delta has a wrong digest");
-  OpenFrame frame{{}, covered.subspan(sizeof(FrameBody)), sizeof head + head.body_bytes};
-  std::memcpy(&frame.body, covered.data(), sizeof frame.body);
-  return frame;
-}
-
-/// A digest proves that the bytes arrived, not that an honest encoder wrote them.
-void check_lengths(const OpenFrame& frame, std::size_t width) {
-  const FrameBody& body = frame.body;
-  require(body.elements >= 1 && body.elements <= DeltaEncoder::frame_elements,
-          "a frame has a wrong count of elements");
-  const auto elements = std::uint64_t{body.elements};
-  const std::uint64_t near = body.near.count;
-  const std::uint64_t far = body.far.count;
-  require(near + far >= 1 && near + far <= elements, "a frame has a wrong count of changes");
-  require(body.zero == 0, "a frame has bytes where zeros belong");
-  require(body.residue_bits <= std::min<std::size_t>(8 * width, most_residue_bits),
-          "a frame's values are coded in an unknown way");
-  std::uint64_t wire = std::uint64_t{body.near.bytes} + residue_bytes(body) + body.far.bytes;
-  for (const std::uint32_t plane : body.plane_wire_bytes) wire += plane;
-  if (body.kind == FrameKind::dense) {
-    require(wire == 0 && near == 0 && body.residue_bits == 0 &&
-                frame.payload.size() == elements * width,
-            "a dense frame has a wrong length");
-    return;
+/// The next `most` frames. Ends before one that is cut off, or that does not lie behind the one
+/// before it: only frames of separate places may be applied at the same time.
+std::vector<FrameOutline> outline(std::span<const std::byte> frames, std::size_t most) {
+  std::vector<FrameOutline> found;
+  constexpr std::size_t shortest = sizeof(FrameHead) + sizeof(FrameBody);
+  while (found.size() < most && frames.size() >= shortest) {
+    FrameHead head;
+    FrameBody body;
+    std::memcpy(&head, frames.data(), sizeof head);
+    std::memcpy(&body, frames.data() + sizeof head, sizeof body);
+    const std::size_t bytes = sizeof head + head.body_bytes;
+    if (bytes < shortest || bytes > frames.size()) break;
+    if (body.first < 0) break;
+    if (!found.empty() && body.first - found.back().elements < found.back().first) break;
+    found.push_back({frames.first(bytes), body.first, body.elements});
+    frames = frames.subspan(bytes);
   }
-  require(body.kind == FrameKind::sparse, "a frame is of an unknown kind");
-  require(wire == frame.payload.size(), "a sparse frame has a wrong length");
-  require(body.residue_bits >= 2, "a frame's values are coded in an unknown way");
-  for (std::size_t plane = 0; plane < most_planes; ++plane) {
-    require(plane < width ? body.plane_wire_bytes[plane] <= far : body.plane_wire_bytes[plane] == 0,
-            "a frame's values have a wrong length");
-  }
+  return found;
 }
 
 }  // namespace
 
 struct DeltaDecoder::Impl {
-  struct FreeContext {
-    void operator()(ZSTD_DCtx* owned) const noexcept { ZSTD_freeDCtx(owned); }
-  };
-
-  explicit Impl(TransferType type) : width(static_cast<std::size_t>(element_bytes(type))) {
-    if (!context) throw std::bad_alloc();
-  }
-
-  /// Takes one stream from the front of `payload` and gives its raw bytes, exactly `raw` of them.
-  std::span<const std::byte> stream(std::span<const std::byte>& payload, std::size_t wire,
-                                    std::size_t raw, std::vector<std::byte>& memory) {
-    const auto bytes = payload.first(wire);
-    payload = payload.subspan(wire);
-    if (wire == raw) return bytes;
-    memory.resize(raw);
-    const std::size_t length =
-        ZSTD_decompressDCtx(context.get(), memory.data(), raw, bytes.data(), bytes.size());
-    require(ZSTD_isError(length) == 0U && length == raw, "a frame does not decompress");
-    return memory;
-  }
-
-  /// Gaps to positions inside the frame; strictly ascending by construction.
-  static void read_positions(std::span<const std::byte> bytes, std::uint32_t count,
-                             std::uint32_t elements, std::vector<std::uint32_t>& positions) {
-    positions.resize(count);
-    const unsigned low = low_bits(count, elements);
-    BitReader bits(bytes);
-    std::uint64_t next = 0;
-    for (std::uint32_t& position : positions) {
-      const std::uint64_t gap = bits.take_rice(low, elements >> low);
-      require(next + gap < elements, "a change is beyond its frame");
-      position = static_cast<std::uint32_t>(next + gap);
-      next += gap + 1;
-    }
-    require(bits.at_end(), "a frame has more gaps than changes");
-  }
-
-  static std::span<const std::byte> take(std::span<const std::byte>& payload, std::size_t bytes) {
-    const auto taken = payload.first(bytes);
-    payload = payload.subspan(bytes);
-    return taken;
-  }
-
-  void apply_sparse(const OpenFrame& frame, std::byte* image) {
-    auto payload = frame.payload;
-    const FrameBody& body = frame.body;
-    read_positions(take(payload, body.near.bytes), body.near.count, body.elements, near);
-    const auto residues = take(payload, residue_bytes(body));
-    read_positions(take(payload, body.far.bytes), body.far.count, body.elements, far);
-    std::span<const std::byte> values[most_planes];
-    for (std::size_t plane = 0; plane < width; ++plane) {
-      values[plane] = stream(payload, body.plane_wire_bytes[plane], body.far.count, planes[plane]);
-    }
-    if (width == 2) {
-      move_near<std::uint16_t>(residues, body.residue_bits, image);
-      scatter<2>(values, image);
-    } else {
-      move_near<std::uint32_t>(residues, body.residue_bits, image);
-      scatter<4>(values, image);
+  Impl(TransferType type, base::ThreadTeam* threads) : team(threads) {
+    const int size = team == nullptr ? 1 : team->size();
+    for (int i = 0; i < size; ++i) {
+      decoders.emplace_back(static_cast<std::size_t>(element_bytes(type)));
     }
   }
 
-  /// Goes to the next value that has these lowest bits: the new one, from the old one and from the
-  /// new one. Whoever is as far up as down, because later deltas were already applied, stays; the
-  /// deltas that follow lead back.
-  template <class Element>
-  void move_near(std::span<const std::byte> residues, unsigned residue_bits,
-                 std::byte* image) const {
-    const std::uint32_t mask = (1U << residue_bits) - 1;
-    const std::uint32_t half = 1U << (residue_bits - 1);
-    BitReader bits(residues);
-    for (const std::uint32_t position : near) {
-      std::byte* const place = image + position * sizeof(Element);
-      Element value;
-      std::memcpy(&value, place, sizeof value);
-      const auto residue = static_cast<std::uint32_t>(bits.take(residue_bits));
-      const std::uint32_t up = (residue - value) & mask;
-      if (up < half) value = static_cast<Element>(value + up);
-      if (up > half) value = static_cast<Element>(value - (mask + 1 - up));
-      std::memcpy(place, &value, sizeof value);
-    }
-  }
-
-  template <std::size_t Width>
-  void scatter(const std::span<const std::byte> (&values)[most_planes], std::byte* image) const {
-    for (std::size_t i = 0; i < far.size(); ++i) {
-      std::byte* to = image + far[i] * Width;
-      for (std::size_t plane = 0; plane < Width; ++plane) to[plane] = values[plane][i];
-    }
-  }
-
-  std::size_t width;
-  std::unique_ptr<ZSTD_DCtx, FreeContext> context{ZSTD_createDCtx()};
-  std::vector<std::byte> planes[most_planes];
-  std::vector<std::uint32_t> near;  // positions
-  std::vector<std::uint32_t> far;
+  base::ThreadTeam* team;
+  std::vector<FrameDecoder> decoders;  // by thread
 };
 
-DeltaDecoder::DeltaDecoder(TransferType type) : impl_(std::make_unique<Impl>(type)) {}
+DeltaDecoder::DeltaDecoder(TransferType type, base::ThreadTeam* team)
+    : impl_(std::make_unique<Impl>(type, team)) {}
 DeltaDecoder::DeltaDecoder(DeltaDecoder&&) noexcept = default;
 DeltaDecoder& DeltaDecoder::operator=(DeltaDecoder&&) noexcept = default;
 DeltaDecoder::~DeltaDecoder() = default;
 
 std::size_t DeltaDecoder::apply_one(std::span<const std::byte> frames, DeltaStep step,
                                     std::int64_t first_element, std::span<std::byte> image) {
-  const OpenFrame frame = open_frame(frames);
-  const FrameBody& body = frame.body;
-  require(body.base == step.base.value() && body.target == step.target.value(),
-          "a frame belongs to another step");
-  require(body.element_bytes == impl_->width, "a frame is of another element type");
-  check_lengths(frame, impl_->width);
-  const auto elements = static_cast<std::int64_t>(image.size() / impl_->width);
-  require(body.first >= first_element && body.first - first_element <= elements &&
-              body.elements <= elements - (body.first - first_element),
-          "a frame is beyond its range");
-  std::byte* target =
-      image.data() + static_cast<std::size_t>(body.first - first_element) * impl_->width;
-  if (body.kind == FrameKind::dense) {
-    std::memcpy(target, frame.payload.data(), frame.payload.size());
-  } else {
-    impl_->apply_sparse(frame, target);
-  }
-  return frame.bytes;
+  return impl_->decoders.front().apply(frames, step, first_element, image);
+}
+
+DeltaDecoder::Applied DeltaDecoder::apply_some(std::span<const std::byte> frames,
+                                               std::int64_t most_frames, DeltaStep step,
+                                               std::int64_t first_element,
+                                               std::span<std::byte> image) {
+  const auto found = impl_->decoders.size() > 1
+                         ? outline(frames, static_cast<std::size_t>(most_frames))
+                         : std::vector<FrameOutline>{};
+  if (found.size() < 2) return {apply_one(frames, step, first_element, image), 1};
+  impl_->team->run([&](int thread) {
+    const auto part = base::part_of(std::ssize(found), thread, impl_->team->size());
+    for (const FrameOutline& frame : std::span(found).subspan(
+             static_cast<std::size_t>(part.first), static_cast<std::size_t>(part.count))) {
+      impl_->decoders[static_cast<std::size_t>(thread)].apply(frame.bytes, step, first_element,
+                                                              image);
+    }
+  });
+  Applied applied{0, std::ssize(found)};
+  for (const FrameOutline& frame : found) applied.bytes += frame.bytes.size();
+  return applied;
 }
 
 void DeltaDecoder::apply(std::span<const std::byte> frames, DeltaStep step,
                          std::int64_t first_element, std::span<std::byte> image) {
+  constexpr std::int64_t at_once = 64;
   while (!frames.empty()) {
-    frames = frames.subspan(apply_one(frames, step, first_element, image));
+    frames = frames.subspan(apply_some(frames, at_once, step, first_element, image).bytes);
   }
 }
 

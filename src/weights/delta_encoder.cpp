@@ -1,216 +1,84 @@
 #include <algorithm>
-#include <array>
-#include <bit>
-#include <cstring>
+#include <atomic>
 #include <vector>
 
-#include <zstd.h>
-
 #include "physarum/base/contracts.hpp"
-#include "physarum/base/error.hpp"
-#include "physarum/base/hash.hpp"
-#include "physarum/base/narrow.hpp"
 
 #include "physarum/weights/delta_codec.hpp"
 
-#include "bit_stream.hpp"
-#include "changed_elements.hpp"
-#include "delta_frame.hpp"
+#include "frame_encoder.hpp"
 
 namespace physarum::weights {
 namespace {
 
-constexpr int zstd_level = 1;
-/// Above this many far changes in a frame the raw elements are sent: the compressor could still win
-/// a little, for many times the time.
-constexpr std::size_t most_far = static_cast<std::size_t>(DeltaEncoder::frame_elements) / 3;
-/// Share of a far value's bits that is left of it on the wire, about.
-constexpr double far_share = 0.8;
-
-/// An element that changed: where, its new bits, and how many bits |new - old| has.
-struct Change {
-  std::uint32_t position;
-  std::uint32_t value;
-  std::uint32_t distance_bits;
-};
-
-/// Changed elements of a frame, as they are found, and room for the bytes of far ones.
-struct Changes {
-  std::vector<Change> all = std::vector<Change>(DeltaEncoder::frame_elements);
-  std::size_t count = 0;
-  std::array<std::size_t, 33> with_distance_bits{};
-  std::vector<std::byte> planes[most_planes];
-};
-
-template <class Element>
-void find_changes(const std::byte* before, const std::byte* after, std::size_t elements,
-                  Changes& changes) {
-  std::size_t count = 0;
-  changes.with_distance_bits.fill(0);
-  for_changed<Element>(
-      before, after, elements, [&](std::uint32_t position, Element was, Element is) {
-        const auto up = static_cast<Element>(is - was);
-        const auto down = static_cast<Element>(was - is);
-        const auto bits = static_cast<std::uint32_t>(std::bit_width(std::min(up, down)));
-        changes.all[count++] = {position, is, bits};
-        ++changes.with_distance_bits[bits];
-      });
-  changes.count = count;
-}
-
-/// The residue bits for which near and far values together are shortest.
-unsigned best_residue_bits(const Changes& changes, std::size_t width) {
-  const double far_bits = far_share * 8 * static_cast<double>(width);
-  unsigned best = 0;
-  double best_cost = 0;
-  std::size_t near = 0;
-  for (unsigned bits = 2; bits <= std::min<std::size_t>(8 * width, most_residue_bits); ++bits) {
-    near += changes.with_distance_bits[bits - 1];
-    const double cost =
-        static_cast<double>(near) * bits + static_cast<double>(changes.count - near) * far_bits;
-    if (best != 0 && cost >= best_cost) continue;
-    best = bits;
-    best_cost = cost;
-  }
-  return best;
-}
+/// Frames that a thread takes at a time: few enough that all end at about the same time.
+constexpr std::size_t frames_at_once = 2;
 
 }  // namespace
 
 struct DeltaEncoder::Impl {
-  struct FreeContext {
-    void operator()(ZSTD_CCtx* owned) const noexcept { ZSTD_freeCCtx(owned); }
+  Impl(TransferType type, base::ThreadTeam* threads)
+      : width(static_cast<std::size_t>(element_bytes(type))), team(threads) {
+    const int size = team == nullptr ? 1 : team->size();
+    for (int i = 0; i < size; ++i) encoders.emplace_back(width);
+  }
+
+  struct Work {
+    std::span<const std::byte> before;
+    std::span<const std::byte> after;
+    std::int64_t first_element;
+    DeltaStep step;
+    std::size_t limit;  // bytes
   };
 
-  explicit Impl(TransferType transfer_type)
-      : type(transfer_type), width(static_cast<std::size_t>(element_bytes(type))) {
-    if (!context) throw std::bad_alloc();
-    for (std::size_t plane = 0; plane < width; ++plane) changes.planes[plane].resize(most_far);
-  }
-
-  /// Appends a stream, compressed if that is smaller; returns its length on the wire.
-  std::uint32_t append_stream(std::span<const std::byte> raw, base::Bytes& out) {
-    const std::size_t start = out.size();
-    out.resize(start + ZSTD_compressBound(raw.size()));
-    const std::size_t length = ZSTD_compressCCtx(
-        context.get(), out.data() + start, out.size() - start, raw.data(), raw.size(), zstd_level);
-    if (ZSTD_isError(length) != 0U) {
-      throw base::WorldError("ZSTD_compressCCtx", 0, ZSTD_getErrorName(length));
+  /// Appends frames `begin` to `end`, until there are more than `work.limit` bytes.
+  std::size_t append_frames(FrameEncoder& encoder, const Work& work, std::size_t begin,
+                            std::size_t end, base::Bytes& out) const {
+    const std::size_t frame_bytes = static_cast<std::size_t>(frame_elements) * width;
+    std::size_t changed = 0;
+    for (std::size_t frame = begin; frame < end && out.size() <= work.limit; ++frame) {
+      const std::size_t offset = frame * frame_bytes;
+      const std::size_t length = std::min(frame_bytes, work.after.size() - offset);
+      changed += encoder.append_frame(
+          work.before.subspan(offset, length), work.after.subspan(offset, length),
+          work.first_element + static_cast<std::int64_t>(offset / width), work.step, out);
     }
-    if (length >= raw.size()) {
-      std::memcpy(out.data() + start, raw.data(), raw.size());
-      out.resize(start + raw.size());
-      return base::narrow<std::uint32_t>(raw.size());
-    }
-    out.resize(start + length);
-    return base::narrow<std::uint32_t>(length);
+    return changed;
   }
 
-  static void append(std::span<const std::byte> bytes, base::Bytes& out) {
-    out.insert(out.end(), bytes.begin(), bytes.end());
-  }
-
-  void append_near(FrameBody& body, base::Bytes& out) {
-    gaps.clear();
-    residues.clear();
-    const unsigned low = low_bits(body.near.count, body.elements);
-    const std::uint32_t mask = (1U << body.residue_bits) - 1;
-    std::uint32_t next = 0;
-    for (const Change& change : std::span(changes.all).first(changes.count)) {
-      if (change.distance_bits >= body.residue_bits) continue;
-      gaps.put_rice(change.position - next, low);
-      residues.put(change.value & mask, body.residue_bits);
-      next = change.position + 1;
-    }
-    const auto bytes = gaps.finish();
-    body.near.bytes = base::narrow<std::uint32_t>(bytes.size());
-    append(bytes, out);
-    append(residues.finish(), out);
-  }
-
-  void append_far(FrameBody& body, base::Bytes& out) {
-    if (body.far.count == 0) return;
-    gaps.clear();
-    const unsigned low = low_bits(body.far.count, body.elements);
-    std::uint32_t next = 0;
-    std::size_t far = 0;
-    for (const Change& change : std::span(changes.all).first(changes.count)) {
-      if (change.distance_bits < body.residue_bits) continue;
-      gaps.put_rice(change.position - next, low);
-      next = change.position + 1;
-      for (std::size_t plane = 0; plane < width; ++plane) {
-        changes.planes[plane][far] = static_cast<std::byte>(change.value >> (8 * plane));
+  /// The same by all threads: each takes the next few frames and writes them into memory of their
+  /// own, so that they end up in their order.
+  std::optional<std::size_t> append_together(const Work& work, std::size_t frames,
+                                             base::Bytes& out) {
+    const std::size_t parts = (frames + frames_at_once - 1) / frames_at_once;
+    if (pieces.size() < parts) pieces.resize(parts);
+    std::atomic<std::size_t> next{0};
+    std::atomic<std::size_t> changed{0};
+    std::atomic<std::size_t> written{out.size()};
+    team->run([&](int thread) {
+      for (std::size_t part; (part = next++) < parts && written <= work.limit;) {
+        pieces[part].clear();
+        changed +=
+            append_frames(encoders[static_cast<std::size_t>(thread)], work, part * frames_at_once,
+                          std::min(frames, (part + 1) * frames_at_once), pieces[part]);
+        written += pieces[part].size();
       }
-      ++far;
+    });
+    if (written > work.limit) return std::nullopt;  // and not all were written
+    for (const base::Bytes& piece : std::span(pieces).first(parts)) {
+      out.insert(out.end(), piece.begin(), piece.end());
     }
-    const auto bytes = gaps.finish();
-    body.far.bytes = base::narrow<std::uint32_t>(bytes.size());
-    append(bytes, out);
-    for (std::size_t plane = 0; plane < width; ++plane) {
-      body.plane_wire_bytes[plane] =
-          append_stream(std::span(changes.planes[plane]).first(far), out);
-    }
+    return changed;
   }
 
-  /// One frame for one range; nothing if nothing changed. Returns the count of changed elements.
-  std::size_t append_frame(std::span<const std::byte> before, std::span<const std::byte> after,
-                           std::int64_t first, DeltaStep step, base::Bytes& out) {
-    const std::size_t elements = after.size() / width;
-    if (type == TransferType::bf16)
-      find_changes<std::uint16_t>(before.data(), after.data(), elements, changes);
-    else
-      find_changes<std::uint32_t>(before.data(), after.data(), elements, changes);
-    if (changes.count == 0) return 0;
-    FrameBody body{};
-    body.base = step.base.value();
-    body.target = step.target.value();
-    body.first = first;
-    body.elements = base::narrow<std::uint32_t>(elements);
-    body.element_bytes = base::narrow<std::uint8_t>(width);
-    const FrameBody empty = body;
-    const std::size_t start = out.size();
-    const std::size_t payload = start + sizeof(FrameHead) + sizeof(FrameBody);
-    out.resize(payload);
-    body.kind = FrameKind::sparse;
-    body.residue_bits = static_cast<std::uint8_t>(best_residue_bits(changes, width));
-    for (std::size_t bits = 0; bits < body.residue_bits; ++bits) {
-      body.near.count += static_cast<std::uint32_t>(changes.with_distance_bits[bits]);
-    }
-    body.far.count = base::narrow<std::uint32_t>(changes.count) - body.near.count;
-    const bool few = body.far.count <= most_far;
-    if (few) {
-      append_near(body, out);
-      append_far(body, out);
-    }
-    if (!few || out.size() - payload >= after.size()) {
-      out.resize(payload);
-      body = empty;
-      body.kind = FrameKind::dense;
-      body.far.count = base::narrow<std::uint32_t>(changes.count);
-      out.insert(out.end(), after.begin(), after.end());
-    }
-    seal(body, start, out);
-    return changes.count;
-  }
-
-  static void seal(const FrameBody& body, std::size_t start, base::Bytes& out) {
-    std::memcpy(out.data() + start + sizeof(FrameHead), &body, sizeof body);
-    const auto covered = std::span(out).subspan(start + sizeof(FrameHead));
-    const base::Digest digest = base::digest128(covered);
-    const FrameHead head{frame_magic, base::narrow<std::uint32_t>(covered.size()), digest.low,
-                         digest.high};
-    std::memcpy(out.data() + start, &head, sizeof head);
-  }
-
-  TransferType type;
   std::size_t width;
-  std::unique_ptr<ZSTD_CCtx, FreeContext> context{ZSTD_createCCtx()};
-  Changes changes;
-  BitWriter gaps;
-  BitWriter residues;
+  base::ThreadTeam* team;
+  std::vector<FrameEncoder> encoders;  // by thread
+  std::vector<base::Bytes> pieces;
 };
 
-DeltaEncoder::DeltaEncoder(TransferType type) : impl_(std::make_unique<Impl>(type)) {}
+DeltaEncoder::DeltaEncoder(TransferType type, base::ThreadTeam* team)
+    : impl_(std::make_unique<Impl>(type, team)) {}
 DeltaEncoder::DeltaEncoder(DeltaEncoder&&) noexcept = default;
 DeltaEncoder& DeltaEncoder::operator=(DeltaEncoder&&) noexcept = default;
 DeltaEncoder::~DeltaEncoder() = default;
@@ -221,16 +89,17 @@ std::optional<std::int64_t> DeltaEncoder::encode(std::span<const std::byte> befo
                                                  std::int64_t capacity_bytes, base::Bytes& out) {
   base::expects(before.size() == after.size() && after.size() % impl_->width == 0,
                 "both states hold the same whole elements");
-  const std::size_t limit = out.size() + static_cast<std::size_t>(capacity_bytes);
+  const Impl::Work work{before, after, first_element, step,
+                        out.size() + static_cast<std::size_t>(capacity_bytes)};
   const std::size_t frame_bytes = static_cast<std::size_t>(frame_elements) * impl_->width;
-  std::size_t changed = 0;
-  for (std::size_t offset = 0; offset < after.size(); offset += frame_bytes) {
-    const std::size_t length = std::min(frame_bytes, after.size() - offset);
-    changed += impl_->append_frame(before.subspan(offset, length), after.subspan(offset, length),
-                                   first_element + static_cast<std::int64_t>(offset / impl_->width),
-                                   step, out);
-    if (out.size() > limit) return std::nullopt;
+  const std::size_t frames = (after.size() + frame_bytes - 1) / frame_bytes;
+  if (impl_->encoders.size() > 1 && frames > 1) {
+    const auto changed = impl_->append_together(work, frames, out);
+    if (!changed) return std::nullopt;
+    return static_cast<std::int64_t>(*changed);
   }
+  const std::size_t changed = impl_->append_frames(impl_->encoders.front(), work, 0, frames, out);
+  if (out.size() > work.limit) return std::nullopt;
   return static_cast<std::int64_t>(changed);
 }
 

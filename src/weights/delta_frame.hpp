@@ -73,4 +73,10 @@ static_assert(sizeof(FrameBody) == 64, "no padding: every byte goes over the wir
   return best;
 }
 
+/// Bits that the gaps of `count` changes take at most: together they are no longer than the frame.
+[[nodiscard]] constexpr std::size_t most_gap_bits(std::size_t count, unsigned low,
+                                                  std::size_t elements) {
+  return count * (low + 1) + (elements >> low);
+}
+
 }  // namespace physarum::weights

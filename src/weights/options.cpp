@@ -6,12 +6,23 @@ namespace physarum::weights {
 namespace {
 constexpr std::int64_t longest_ring = 64;
 constexpr std::int64_t longest_interval = 1'000'000;
+constexpr std::int64_t most_threads = 1024;
+constexpr std::int64_t smallest_buffer = std::int64_t{64} << 10;
+constexpr std::int64_t largest_buffer = std::int64_t{1} << 40;
 }  // namespace
 
 void WeightOptions::validate() const {
   if (delta_ring < 1 || delta_ring > longest_ring) {
     throw base::UserError("the delta ring has " + std::to_string(delta_ring) + " places",
                           "--update-weight-delta-ring", "give a number from 1 to 64");
+  }
+  if (buffer_bytes < smallest_buffer || buffer_bytes > largest_buffer) {
+    throw base::UserError("the buffer has " + std::to_string(buffer_bytes) + " bytes",
+                          "--update-weight-buffer-size", "give a number from 65536 to 2^40");
+  }
+  if (threads < 1 || threads > most_threads) {
+    throw base::UserError("weights cannot be encoded by " + std::to_string(threads) + " threads",
+                          "--update-weight-threads", "give a number from 1 to 1024");
   }
 }
 
@@ -39,6 +50,12 @@ void declare_options(base::OptionTable& table, WeightOptions& options) {
                    "How engines read the weight store: one-sided (rma), or by messages with the "
                    "buffer ranks (messages).",
                    {"auto", "rma", "messages"});
+  table.add("update-weight-buffer-size", options.buffer_bytes,
+            "Bytes of weights that one rank has under way at a time, to the store or from it.",
+            {smallest_buffer, largest_buffer});
+  table.add("update-weight-threads", options.threads,
+            "Threads of a trainer rank that encode new weights, and of an engine that apply them.",
+            {1, most_threads});
 }
 
 }  // namespace physarum::weights

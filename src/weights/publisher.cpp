@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "physarum/base/contracts.hpp"
+#include "physarum/base/narrow.hpp"
 
 #include "physarum/parallel/agree.hpp"
 #include "physarum/parallel/wait.hpp"
@@ -17,21 +18,35 @@
 namespace physarum::weights {
 
 Publisher::Impl::Impl(const StoreLayout& layout, parallel::Communicator& trainers,
-                      StoreAccess& access, std::function<void()> serve_store)
+                      StoreAccess& access, std::function<void()> serve_store,
+                      const WeightOptions& options)
     : layout_(layout),
       trainers_(trainers),
       access_(access),
+      puts_(access, options.buffer_bytes),
       serve_store_(std::move(serve_store)),
       share_(layout.share(trainers.rank())),
       regions_(layout.regions_of_trainer(trainers.rank())),
       next_(share_.size(), AlignedBytes::Fill::zeros),
       published_(layout.ring() > 0 ? share_.size() : 0, AlignedBytes::Fill::zeros),
-      encoder_(layout.type()),
+      team_(base::narrow<int>(options.threads)),
+      encoder_(layout.type(), &team_),
       rule_(share_.size() / element_bytes(layout.type()),
             layout.image_bytes() / element_bytes(layout.type()), layout.type()),
       frames_(regions_.size()),
       lengths_(regions_.size()),
       entries_(static_cast<std::size_t>(layout.ring())) {}
+
+void Publisher::Impl::stage(std::span<const float> flat) {
+  team_.run([&](int thread) {
+    const auto part =
+        base::part_of(std::ssize(flat), thread, team_.size(), Catalogue::alignment_elements);
+    const Range elements{part.first, part.first + part.count};
+    const std::int64_t width = element_bytes(layout_.type());
+    to_transfer(slice(flat, elements), layout_.type(),
+                slice(next_.span(), {elements.begin * width, elements.end * width}));
+  });
+}
 
 void Publisher::Impl::for_each_buffer(const std::function<void(int)>& work) const {
   // Buffer rank 0 last: readers start from its words.
@@ -108,8 +123,7 @@ Publisher::Impl::Report Publisher::Impl::prepare(base::WeightVersion version) {
   }
   delta = delta && encode({last_, version}, report);
   report.full = delta ? 0 : 1;
-  digests_.clear();
-  append_block_digests(next_.span(), digests_);
+  make_block_digests(next_.span(), digests_, team_);
   report.encode_s = watch.seconds();
   return report;
 }
@@ -161,13 +175,14 @@ void Publisher::Impl::put_full(const base::Deadline& deadline) {
   for (const Region& region : regions_) {
     const auto inside =
         static_cast<std::uint64_t>(region.bytes.begin - layout_.shard(region.buffer).begin);
-    access_.put(next_bytes(region), region.buffer,
-                layout_.slot_offset(region.buffer, slot) + inside);
-    access_.put(std::as_bytes(digests_of(region)), region.buffer,
-                layout_.slot_digests_offset(region.buffer, slot) +
-                    layout_.digest_place(region.buffer, region.bytes));
+    puts_.put(next_bytes(region), region.buffer, layout_.slot_offset(region.buffer, slot) + inside,
+              deadline);
+    puts_.put(std::as_bytes(digests_of(region)), region.buffer,
+              layout_.slot_digests_offset(region.buffer, slot) +
+                  layout_.digest_place(region.buffer, region.bytes),
+              deadline);
   }
-  access_.flush(deadline);
+  puts_.finish(deadline);
   rule_.full_was_put(watch.seconds());
 }
 
@@ -175,15 +190,17 @@ void Publisher::Impl::put_delta(const base::Deadline& deadline) {
   const std::int64_t entry = next_entry_;
   for (std::size_t i = 0; i < regions_.size(); ++i) {
     const Region& region = regions_[i];
-    access_.put(frames_[i], region.buffer, layout_.frames_offset(region, entry));
-    access_.put(std::as_bytes(std::span(&lengths_[i], 1)), region.buffer,
-                layout_.lengths_offset(region.buffer, entry) +
-                    static_cast<std::uint64_t>(region.index) * 8);
-    access_.put(std::as_bytes(digests_of(region)), region.buffer,
-                layout_.entry_digests_offset(region.buffer, entry) +
-                    layout_.digest_place(region.buffer, region.bytes));
+    puts_.put(frames_[i], region.buffer, layout_.frames_offset(region, entry), deadline);
+    puts_.put(
+        std::as_bytes(std::span(&lengths_[i], 1)), region.buffer,
+        layout_.lengths_offset(region.buffer, entry) + static_cast<std::uint64_t>(region.index) * 8,
+        deadline);
+    puts_.put(std::as_bytes(digests_of(region)), region.buffer,
+              layout_.entry_digests_offset(region.buffer, entry) +
+                  layout_.digest_place(region.buffer, region.bytes),
+              deadline);
   }
-  access_.flush(deadline);
+  puts_.finish(deadline);
 }
 
 void Publisher::Impl::make_visible(const PublishResult& result) {
@@ -253,9 +270,7 @@ Range Publisher::my_elements() const {
 
 std::span<std::byte> Publisher::next() { return impl_->next(); }
 
-void Publisher::stage(std::span<const float> flat) {
-  to_transfer(slice(flat, my_elements()), impl_->type(), next());
-}
+void Publisher::stage(std::span<const float> flat) { impl_->stage(slice(flat, my_elements())); }
 
 PublishResult Publisher::publish(base::WeightVersion version, base::Deadline deadline) {
   return impl_->publish(version, deadline);

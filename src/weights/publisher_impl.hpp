@@ -11,6 +11,7 @@
 #include "physarum/weights/image.hpp"
 #include "physarum/weights/publisher.hpp"
 
+#include "bounded_puts.hpp"
 #include "delta_rule.hpp"
 #include "store_access.hpp"
 #include "store_layout.hpp"
@@ -22,10 +23,11 @@ class Publisher::Impl {
   /// `trainers`: this rank's index in it is its index in the layout. `serve_store` advances the
   /// buffer rank's store that lives on this rank too, if any.
   Impl(const StoreLayout& layout, parallel::Communicator& trainers, StoreAccess& access,
-       std::function<void()> serve_store);
+       std::function<void()> serve_store, const WeightOptions& options);
 
   [[nodiscard]] Range my_bytes() const { return share_; }
   [[nodiscard]] TransferType type() const { return layout_.type(); }
+  void stage(std::span<const float> flat);
   [[nodiscard]] std::span<std::byte> next() { return next_.span(); }
   [[nodiscard]] base::WeightVersion last() const { return last_; }
   PublishResult publish(base::WeightVersion version, const base::Deadline& deadline);
@@ -57,11 +59,13 @@ class Publisher::Impl {
   const StoreLayout& layout_;
   parallel::Communicator& trainers_;
   StoreAccess& access_;
+  BoundedPuts puts_;
   std::function<void()> serve_store_;
   Range share_;
   std::vector<Region> regions_;
   AlignedBytes next_;
   AlignedBytes published_;  // state `last_` of share_; only with deltas
+  base::ThreadTeam team_;
   DeltaEncoder encoder_;
   DeltaRule rule_;
   std::vector<base::Bytes> frames_;     // by region

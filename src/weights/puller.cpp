@@ -5,6 +5,7 @@
 
 #include "physarum/base/contracts.hpp"
 #include "physarum/base/logging.hpp"
+#include "physarum/base/narrow.hpp"
 
 #include "physarum/parallel/wait.hpp"
 
@@ -19,12 +20,17 @@ namespace {
 constexpr std::int64_t most_attempts = 1000;
 /// Wrong bytes are a fault: once more from the full image, and once more from the next one.
 constexpr std::int64_t most_failures = 3;
-constexpr std::int64_t most_in_flight_bytes = std::int64_t{64} << 20;
+/// Frames that are applied together; a deadline is looked at in between.
+constexpr std::int64_t most_frames = 64;
 
 }  // namespace
 
-Puller::Impl::Impl(const StoreLayout& layout, StoreAccess& access)
-    : layout_(layout), access_(access), decoder_(layout.type()) {}
+Puller::Impl::Impl(const StoreLayout& layout, StoreAccess& access, const WeightOptions& options)
+    : layout_(layout),
+      access_(access),
+      buffer_bytes_(options.buffer_bytes),
+      team_(base::narrow<int>(options.threads)),
+      decoder_(layout.type(), &team_) {}
 
 base::WeightVersion Puller::Impl::newest() {
   return StoreWords::version(access_.load(0, StoreWords::newest));
@@ -83,9 +89,10 @@ void Puller::Impl::step(std::int64_t& budget, const base::Deadline& deadline) {
 
 void Puller::Impl::fetch(std::int64_t& budget, const base::Deadline& deadline) {
   const auto piece_is_left = [this] { return next_piece_ < pieces_.size(); };
-  for (std::int64_t in_flight = 0;
-       budget > 0 && in_flight < most_in_flight_bytes && piece_is_left();) {
-    const Piece& piece = pieces_[next_piece_++];
+  for (std::int64_t in_flight = 0; budget > 0 && piece_is_left();) {
+    const Piece& piece = pieces_[next_piece_];
+    if (in_flight + std::ssize(piece.to) > buffer_bytes_) break;
+    ++next_piece_;
     if (plans_[static_cast<std::size_t>(piece.buffer)].slot >= 0) image_->set_version({});
     access_.get(piece.to, piece.buffer, piece.offset);
     const auto bytes = static_cast<std::int64_t>(piece.to.size());
@@ -114,6 +121,7 @@ void Puller::Impl::check_places(const base::Deadline& deadline) {
 
 void Puller::Impl::apply(std::int64_t& budget) {
   image_->set_version({});
+  const std::int64_t frame_bytes = DeltaEncoder::frame_elements * element_bytes(layout_.type());
   while (budget > 0 && next_delta_ < deltas_.size()) {
     const Delta& delta = deltas_[next_delta_];
     const auto rest = std::span<const std::byte>(delta.frames).subspan(delta_offset_);
@@ -123,25 +131,27 @@ void Puller::Impl::apply(std::int64_t& budget) {
       continue;
     }
     try {
-      delta_offset_ += decoder_.apply_one(rest, delta.step,
-                                          delta.region->bytes.begin / element_bytes(layout_.type()),
-                                          slice(image_->bytes(), delta.region->bytes));
+      const auto applied =
+          decoder_.apply_some(rest, std::clamp(budget / frame_bytes, std::int64_t{1}, most_frames),
+                              delta.step, delta.region->bytes.begin / element_bytes(layout_.type()),
+                              slice(image_->bytes(), delta.region->bytes));
+      delta_offset_ += applied.bytes;
+      budget -= applied.frames * frame_bytes;
     } catch (const CorruptDelta& error) {
       return failed(error.what());
     }
-    budget -= DeltaEncoder::frame_elements * element_bytes(layout_.type());
   }
   if (next_delta_ == deltas_.size()) stage_ = Stage::verify;
 }
 
 void Puller::Impl::verify(std::int64_t& budget) {
-  constexpr std::int64_t at_once = 16;
+  const std::int64_t at_once = 16 * team_.size();
   const std::int64_t last = std::min(next_block_ + at_once, layout_.blocks());
   const Range bytes{next_block_ * StoreLayout::block_bytes,
                     std::min(last * StoreLayout::block_bytes, layout_.image_bytes())};
   const std::int64_t wrong =
       first_wrong_block(slice(std::span<const std::byte>(image_->bytes()), bytes),
-                        slice(std::span<const base::Digest>(digests_), {next_block_, last}));
+                        slice(std::span<const base::Digest>(digests_), {next_block_, last}), team_);
   if (wrong >= 0) return failed("block " + std::to_string(next_block_ + wrong) + " is wrong");
   next_block_ = last;
   budget -= bytes.size();

@@ -67,7 +67,7 @@ struct ShardPlan {
 /// that bytes are not what they should be, starts a new attempt.
 class Puller::Impl {
  public:
-  Impl(const StoreLayout& layout, StoreAccess& access);
+  Impl(const StoreLayout& layout, StoreAccess& access, const WeightOptions& options);
 
   [[nodiscard]] base::WeightVersion newest();
   void begin(Image& image, std::optional<base::WeightVersion> exactly);
@@ -117,6 +117,8 @@ class Puller::Impl {
 
   const StoreLayout& layout_;
   StoreAccess& access_;
+  std::int64_t buffer_bytes_;
+  base::ThreadTeam team_;
   DeltaDecoder decoder_;
   std::vector<WordsCopy> words_;
 

@@ -8,7 +8,7 @@
 // The first half of a pull: what has to be fetched to reach the target.
 namespace physarum::weights {
 namespace {
-constexpr std::size_t piece_bytes = std::size_t{1} << 18;
+constexpr std::int64_t longest_piece = std::int64_t{1} << 18;
 }
 
 std::optional<std::int64_t> WordsCopy::delta_to(base::WeightVersion version) const {
@@ -263,6 +263,7 @@ void Puller::Impl::queue_pieces(const std::vector<std::vector<std::uint64_t>>& l
 }
 
 void Puller::Impl::queue(std::span<std::byte> to, int buffer, std::uint64_t offset) {
+  const auto piece_bytes = static_cast<std::size_t>(std::min(longest_piece, buffer_bytes_));
   for (std::size_t done = 0; done < to.size(); done += piece_bytes) {
     pieces_.push_back(
         {to.subspan(done, std::min(piece_bytes, to.size() - done)), buffer, offset + done});

@@ -69,13 +69,6 @@ std::int64_t StoreLayout::blocks_of(Range bytes) {
 
 std::int64_t StoreLayout::blocks() const { return blocks_of({0, image_bytes_}); }
 
-Range StoreLayout::share_of(int index, int count) const {
-  base::expects(index >= 0 && index < count, "a rank of the store's layout");
-  const std::int64_t first = blocks() * index / count;
-  const std::int64_t last = blocks() * (index + 1) / count;
-  return {std::min(first * block_bytes, image_bytes_), std::min(last * block_bytes, image_bytes_)};
-}
-
 std::vector<Region> StoreLayout::regions_of_trainer(int trainer) const {
   std::vector<Region> mine;
   for (const std::vector<Region>& of_buffer : regions_) {

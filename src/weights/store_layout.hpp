@@ -6,6 +6,7 @@
 
 #include "physarum/weights/catalogue.hpp"
 #include "physarum/weights/options.hpp"
+#include "physarum/weights/reshard_rounds.hpp"
 
 namespace physarum::weights {
 
@@ -38,7 +39,7 @@ struct Region {
 /// Digests are xxh3-128 of the shard's blocks in the state that the slot or entry leads to.
 class StoreLayout {
  public:
-  static constexpr std::int64_t block_bytes = 64 * 1024;
+  static constexpr std::int64_t block_bytes = StoreShards::block_bytes;
   static constexpr std::int64_t digest_bytes = 16;
 
   StoreLayout(const Catalogue& catalogue, const WeightOptions& options, int buffer_ranks,
@@ -58,8 +59,12 @@ class StoreLayout {
   /// Of everything that ranks must agree on.
   [[nodiscard]] std::uint64_t hash() const { return hash_; }
 
-  [[nodiscard]] Range shard(int buffer) const { return share_of(buffer, buffers_); }
-  [[nodiscard]] Range share(int trainer) const { return share_of(trainer, trainers_); }
+  [[nodiscard]] Range shard(int buffer) const {
+    return StoreShards(image_bytes_, buffers_).of(buffer);
+  }
+  [[nodiscard]] Range share(int trainer) const {
+    return StoreShards(image_bytes_, trainers_).of(trainer);
+  }
   [[nodiscard]] std::vector<Region> regions_of_trainer(int trainer) const;
   /// In order of Region::index.
   [[nodiscard]] std::span<const Region> regions_of_buffer(int buffer) const;
@@ -84,7 +89,6 @@ class StoreLayout {
     [[nodiscard]] std::int64_t slot() const { return shard + digests; }
     [[nodiscard]] std::int64_t entry() const { return lengths + digests + frames; }
   };
-  [[nodiscard]] Range share_of(int index, int count) const;
   [[nodiscard]] const Sizes& sizes(int buffer) const;
   [[nodiscard]] std::int64_t entry_offset(int buffer, std::int64_t entry) const;
 

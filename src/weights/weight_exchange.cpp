@@ -34,7 +34,7 @@ class WeightExchange::Impl {
   Impl(const ExchangeMembers& members, CataloguePtr catalogue, const WeightOptions& options)
       : catalogue_(std::move(catalogue)),
         layout_(*catalogue_, options, members.buffer_ranks, members.trainer_ranks),
-        wanted_carrier_(options.carrier) {}
+        options_(options) {}
 
   void open(const ExchangeMembers& members, const base::Deadline& deadline) {
     if (members.is_buffer) {
@@ -49,8 +49,8 @@ class WeightExchange::Impl {
     }
     if (members.is_buffer || members.is_engine) {
       agree_on_layout(*members.pull, layout_, deadline);
-      carrier_ = make_carrier(wanted_carrier_, {*members.pull, layout_, memory_->span(), memory_,
-                                                members.is_buffer ? core_.get() : nullptr});
+      carrier_ = make_carrier(options_.carrier, {*members.pull, layout_, memory_->span(), memory_,
+                                                 members.is_buffer ? core_.get() : nullptr});
     }
     make_ends(members);
   }
@@ -68,10 +68,10 @@ class WeightExchange::Impl {
     }
     if (members.is_trainer) {
       publisher_.emplace(std::make_unique<Publisher::Impl>(layout_, *members.trainers, *core_,
-                                                           std::move(serve_store)));
+                                                           std::move(serve_store), options_));
     }
     if (members.is_engine) {
-      puller_.emplace(std::make_unique<Puller::Impl>(layout_, carrier_->engine_access()));
+      puller_.emplace(std::make_unique<Puller::Impl>(layout_, carrier_->engine_access(), options_));
     }
   }
 
@@ -88,7 +88,7 @@ class WeightExchange::Impl {
 
   CataloguePtr catalogue_;
   StoreLayout layout_;
-  WeightCarrier wanted_carrier_;
+  WeightOptions options_;
   std::shared_ptr<AlignedBytes> memory_ = std::make_shared<AlignedBytes>();
   parallel::Window core_window_;
   std::unique_ptr<WindowAccess> core_;

@@ -50,6 +50,12 @@ PHYSARUM_CPU=abacus refused 3 "PHYSARUM_CPU: no kernels for 'abacus' here" -- "$
 refused 3 "ranks" -- "${tiny[@]}" --trainer-ranks 5
 refused 4 "ranks" -- "${tiny[@]}" --trainer-ranks 1 --rollout-ranks 1
 refused 1 "mpirun|launch" -- "${tiny[@]}"
+for flag in tensor-model-parallel-size pipeline-model-parallel-size expert-model-parallel-size expert-tensor-parallel-size \
+  rollout-num-gpus-per-engine; do
+  refused 3 "\-\-$flag: a model that is split over ranks cannot be computed yet; leave it at 1" -- "${tiny[@]}" "--$flag" 2
+done
+refused 1 "3 trainer ranks cannot be shared in groups of 2" -- check "${tiny[@]:1}" --ranks 6 --trainer-ranks 3 --tensor-model-parallel-size 2
+refused 1 "3 rollout ranks cannot be shared in groups of 2" -- check "${tiny[@]:1}" --ranks 6 --trainer-ranks 2 --rollout-num-gpus-per-engine 2
 # Without a launcher: the same word, or one rank that does everything.
 program=${PHYSARUM_PROGRAM:-build/bin/physarum}
 checks=$((checks + 2))

@@ -7,6 +7,7 @@ model=(--hf-checkpoint inputs/model-small --init random --runs-dir "$work/runs" 
 launch 1 check "${model[@]}" --num-rollout 3 --ranks 6 --trainer-ranks 2 > "$work/check.txt" || fail "check"
 expect "check prints the layout" "layout: 6 ranks: buffer 0, trainer 1-2, rollout 3-5" "$work/check.txt"
 expect "check prints the memory" "memory: trainer rank: [0-9.]+ MB" "$work/check.txt"
+expect "check prints what moves" "weights: trainer rank: puts [0-9.]+ (to [0-9.]+ )?MB of a full version, in 1 round at most" "$work/check.txt"
 launch 1 check "$work/check.txt" --ranks 6 > "$work/again.txt" || fail "check of its own output"
 checks=$((checks + 1))
 cmp -s "$work/check.txt" "$work/again.txt" || fail "check does not read back what it printed"
@@ -57,6 +58,12 @@ done
 checks=$((checks + 1))
 [ -n "$(key "$work/runs/eval2/summary.json" eval/arithmetic)" ] || fail "no eval/arithmetic"
 [ "$(key "$work/runs/eval2/summary.json" eval/arithmetic)" = "$(key "$work/runs/eval4/summary.json" eval/arithmetic)" ] || fail "evaluations differ"
+# A model that is split over ranks: the plan, and that it is no more than that.
+launch 1 check "${model[@]}" --num-rollout 1 --ranks 13 --trainer-ranks 8 --tensor-model-parallel-size 2 \
+  --pipeline-model-parallel-size 4 --rollout-num-gpus-per-engine 4 >"$work/split.txt" || fail "check of a split model"
+expect "check plans a split model" "weights: rollout rank: gets 0.[0-9]+ (to 0.[0-9]+ )?MB" "$work/split.txt"
+expect "check says that it cannot train" "training with it is not possible yet" "$work/split.txt"
+
 # check --slurm: a script that the shell reads, with what the configuration needs.
 for form in --slurm --slurm-components; do
   "${PHYSARUM_PROGRAM:-build/bin/physarum}" check inputs/quickstart_sft.toml --ranks 6 $form --lr 1e-5 >"$work/job.sbatch" </dev/null || fail "check $form"
@@ -66,6 +73,9 @@ for form in --slurm --slurm-components; do
   expect "check $form" "^#SBATCH --signal=B:USR1@" "$work/job.sbatch"
 done
 expect "check --slurm-components" "^#SBATCH --ntasks=3 " "$work/job.sbatch"
+"${PHYSARUM_PROGRAM:-build/bin/physarum}" check inputs/quickstart_sft.toml --ranks 6 --slurm-components --update-weight-threads 3 >"$work/job.sbatch" \
+  </dev/null || fail "check with threads for weights"
+expect "cores for the threads of weights" "--cpus-per-task=3 " "$work/job.sbatch"
 
 # inspect: what is there, and whether it is intact.
 launch 3 train "${model[@]}" --run-name saved --num-rollout 2 --rollout-batch-size 2 --n-samples-per-prompt 2 --global-batch-size 4 \

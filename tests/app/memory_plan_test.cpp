@@ -14,7 +14,8 @@ std::vector<std::string> plan_for(int ranks, const std::vector<std::string>& mor
       "--hf-checkpoint", std::string(PHYSARUM_INPUTS) + "/model-small", "--num-rollout", "1"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   const parallel::Communicator alone;
-  return memory_plan(load_setup("check", arguments, Needs::circle, alone, ranks)).lines();
+  const Setup setup = load_setup("check", arguments, Needs::circle, alone, ranks);
+  return memory_plan(setup, weight_plan(setup)).lines();
 }
 
 TEST(MemoryPlan, names_every_kind_of_rank) {
@@ -32,6 +33,18 @@ TEST(MemoryPlan, follows_the_options_that_cost_memory) {
   EXPECT_NE(plan_for(4)[2], plan_for(4, {"--kv-cache-bytes", "200000000"})[2]);
 }
 
+TEST(MemoryPlan, a_split_model_costs_each_rank_less) {
+  const auto first_number = [](const std::string& line) {
+    return std::stod(line.substr(line.find(": ") + 2));
+  };
+  const auto whole = plan_for(9, {"--trainer-ranks", "4", "--kv-cache-bytes", "10000000"});
+  const auto split =
+      plan_for(9, {"--trainer-ranks", "4", "--tensor-model-parallel-size", "2",
+                   "--rollout-num-gpus-per-engine", "2", "--kv-cache-bytes", "10000000"});
+  EXPECT_LT(first_number(split[1]), 0.7 * first_number(whole[1]));
+  EXPECT_LT(first_number(split[2]), first_number(whole[2]));
+}
+
 TEST(MemoryPlan, a_share_of_the_memory_is_for_weights_and_cache_of_one_rank) {
   const parallel::Communicator alone;
   const auto cache_of = [&](int ranks) {
@@ -43,7 +56,8 @@ TEST(MemoryPlan, a_share_of_the_memory_is_for_weights_and_cache_of_one_rank) {
     EXPECT_FALSE(options.mem_fraction_static);
     EXPECT_NEAR(static_cast<double>(*options.kv_cache_bytes + engine_weight_bytes(setup)),
                 0.25 * static_cast<double>(setup.usable_memory_bytes) / ranks, 2);
-    EXPECT_NE(memory_plan(setup).lines()[2].find("together 0.25 of "), std::string::npos);
+    EXPECT_NE(memory_plan(setup, weight_plan(setup)).lines()[2].find("together 0.25 of "),
+              std::string::npos);
     return *options.kv_cache_bytes;
   };
   EXPECT_GT(cache_of(4), cache_of(8));

@@ -17,6 +17,16 @@ TEST(ParallelOptions, flags_fill_the_struct) {
   EXPECT_EQ(options.trainer_ranks, 3);
   EXPECT_EQ(options.rollout_ranks, 4);
   EXPECT_TRUE(table.find("colocate")->is_switch());
+  for (const char* name :
+       {"tensor-model-parallel-size", "pipeline-model-parallel-size", "expert-model-parallel-size",
+        "expert-tensor-parallel-size", "rollout-num-gpus-per-engine"}) {
+    LayoutOptions one;
+    base::OptionTable sizes;
+    declare_options(sizes, one);
+    EXPECT_FALSE(one.splits_model());
+    sizes.find(name)->set("2", name);
+    EXPECT_EQ(one.split_flag(), "--" + std::string(name));
+  }
   EXPECT_THROW(set("buffer-ranks", "0"), base::UserError);
 }
 

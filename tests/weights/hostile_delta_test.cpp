@@ -192,7 +192,8 @@ TEST(HostileDelta, gaps_that_run_out_are_refused) {
   const auto with_gaps = [](const std::vector<std::uint32_t>& gaps, std::size_t kept,
                             std::size_t added) {
     return forged(honest(0.1), [&](FrameBody& body, Bytes& payload) {
-      BitWriter bits;
+      Bytes memory;
+      BitWriter bits(memory, 8 * elements);
       for (const std::uint32_t gap : gaps) bits.put_rice(gap, low_bits(2, elements));
       const auto written = bits.finish();
       payload.assign(written.begin(), written.end());

@@ -21,9 +21,11 @@ class MemoryAccess final : public StoreAccess {
  public:
   explicit MemoryAccess(std::vector<AlignedBytes>& windows) : windows_(windows) {}
   void put(std::span<const std::byte> from, int buffer, std::uint64_t offset) override {
+    count(from.size());
     if (!from.empty()) std::memcpy(at(buffer, offset, from.size()), from.data(), from.size());
   }
   void get(std::span<std::byte> to, int buffer, std::uint64_t offset) override {
+    count(to.size());
     if (to.empty()) return;
     constexpr std::size_t border = StoreWords::offset(StoreWords::entry(0));
     const std::size_t first = within_words && offset == 0 ? std::min(border, to.size()) : to.size();
@@ -34,6 +36,7 @@ class MemoryAccess final : public StoreAccess {
                 to.size() - first);
   }
   void flush(const base::Deadline&) override {
+    under_way_ = 0;
     if (at_flush) at_flush();
   }
   std::uint64_t load(int buffer, std::int64_t word) override {
@@ -48,13 +51,19 @@ class MemoryAccess final : public StoreAccess {
 
   std::function<void()> at_flush;
   std::function<void()> within_words;
+  std::size_t most_under_way = 0;  ///< bytes between two flushes
 
  private:
   std::byte* at(int buffer, std::uint64_t offset, std::size_t bytes) {
     const auto memory = windows_.at(static_cast<std::size_t>(buffer)).span();
     return memory.subspan(static_cast<std::size_t>(offset), bytes).data();
   }
+  void count(std::size_t bytes) {
+    under_way_ += bytes;
+    most_under_way = std::max(most_under_way, under_way_);
+  }
   std::vector<AlignedBytes>& windows_;
+  std::size_t under_way_ = 0;
 };
 
 /// A whole store in one process: some buffer ranks, one trainer rank, one engine.
@@ -75,9 +84,10 @@ class MemoryStore {
       stores.push_back(std::make_unique<WeightStore>(std::make_unique<WeightStore::Impl>(
           layout, buffer, windows[static_cast<std::size_t>(buffer)].span(), buffer_access)));
     }
-    publisher = std::make_unique<Publisher>(
-        std::make_unique<Publisher::Impl>(layout, alone, trainer_access, std::function<void()>{}));
-    puller = std::make_unique<Puller>(std::make_unique<Puller::Impl>(layout, engine_access));
+    publisher = std::make_unique<Publisher>(std::make_unique<Publisher::Impl>(
+        layout, alone, trainer_access, std::function<void()>{}, options));
+    puller =
+        std::make_unique<Puller>(std::make_unique<Puller::Impl>(layout, engine_access, options));
   }
 
   PublishResult publish(std::int64_t version) {

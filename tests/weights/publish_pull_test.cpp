@@ -1,3 +1,6 @@
+#include <filesystem>
+#include <thread>
+
 #include <gtest/gtest.h>
 
 #include "memory_store.hpp"
@@ -10,6 +13,19 @@ using test::options_of;
 using test::usual_density;
 using Publish = PublishResult::Kind;
 using Pull = PullResult::Kind;
+
+std::int64_t threads_now() {
+  const std::filesystem::directory_iterator tasks("/proc/self/task");
+  return std::distance(begin(tasks), end(tasks));
+}
+const std::int64_t idle_threads = threads_now();
+
+/// A thread that was joined is still listed for a moment.
+bool threads_become(std::int64_t count) {
+  const auto deadline = base::Deadline::in(10);
+  while (threads_now() != count && !deadline.expired()) std::this_thread::yield();
+  return threads_now() == count;
+}
 
 struct Case {
   TransferType type;
@@ -191,6 +207,42 @@ TEST_P(PublishPull, may_go_in_slices) {
   EXPECT_GE(turns, 2);
   EXPECT_FALSE(store.puller->active());
   EXPECT_TRUE(store.same_as(1, image, usual_density));
+}
+
+TEST_P(PublishPull, threads_bring_the_same_bytes) {
+  const auto run = [&](std::int64_t threads) {
+    WeightOptions options = options_of(UpdateMode::delta, GetParam().type);
+    options.threads = threads;
+    MemoryStore store(options, GetParam().buffers, usual_density);
+    // The trainer and the engine each are one of their threads.
+    EXPECT_TRUE(threads_become(idle_threads + 2 * (threads - 1)));
+    Image image(store.catalogue);
+    std::int64_t bytes = 0;
+    for (std::int64_t version = 0; version < 3; ++version) {
+      bytes += store.publish(version).wire_bytes;
+      bytes += store.pull(image).wire_bytes;
+      EXPECT_TRUE(store.same_as(version, image, usual_density));
+    }
+    return bytes;
+  };
+  EXPECT_EQ(run(1), run(3));
+}
+
+TEST_P(PublishPull, no_more_than_the_buffer_is_under_way) {
+  const auto most_of = [](std::int64_t buffer_bytes) {
+    WeightOptions options = options_of(UpdateMode::delta, GetParam().type);
+    options.buffer_bytes = buffer_bytes;
+    MemoryStore store(options, GetParam().buffers, usual_density);
+    Image image(store.catalogue);
+    store.publish(0);
+    store.pull(image);
+    EXPECT_TRUE(store.same_as(0, image, usual_density));
+    return std::pair(store.trainer_access.most_under_way, store.engine_access.most_under_way);
+  };
+  EXPECT_EQ(most_of(65536), std::pair(std::size_t{65536}, std::size_t{65536}));
+  const auto [put, got] = most_of(std::int64_t{64} << 20);
+  EXPECT_GT(put, std::size_t{300000});
+  EXPECT_GT(got, std::size_t{300000});
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, PublishPull,

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "physarum/parallel/communicator.hpp"
@@ -16,7 +17,19 @@ struct LayoutOptions {
       std::nullopt;  ///< none: 1, or 0 if the command needs no trainer
   std::optional<std::int64_t> rollout_ranks = std::nullopt;  ///< none: what is left
   bool colocate = false;  ///< every rank is trainer and rollout in turns
+
+  // How the model is split over trainer ranks, in Megatron's words, and over those of an engine.
+  std::int64_t tensor_model_parallel_size = 1;
+  std::int64_t pipeline_model_parallel_size = 1;
+  std::int64_t expert_model_parallel_size = 1;
+  std::optional<std::int64_t> expert_tensor_parallel_size =
+      std::nullopt;  ///< none: as tensor_model_parallel_size
+  std::int64_t rollout_num_gpus_per_engine = 1;
+
   void validate() const;
+  /// The first flag by which the model is split over ranks; empty: it is in one piece.
+  [[nodiscard]] std::string_view split_flag() const;
+  [[nodiscard]] bool splits_model() const { return !split_flag().empty(); }
 };
 
 /// What a command cannot do without; set by the command, not by the user.

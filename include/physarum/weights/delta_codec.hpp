@@ -9,6 +9,7 @@
 
 #include "physarum/base/bytes.hpp"
 #include "physarum/base/ids.hpp"
+#include "physarum/base/thread_team.hpp"
 
 #include "physarum/weights/catalogue.hpp"
 
@@ -39,14 +40,15 @@ class DeltaEncoder {
  public:
   static constexpr std::int64_t frame_elements = std::int64_t{1} << 19;
 
-  explicit DeltaEncoder(TransferType type);
+  /// The frames are the same bytes with any team, which outlives the encoder; none: one thread.
+  explicit DeltaEncoder(TransferType type, base::ThreadTeam* team = nullptr);
   DeltaEncoder(DeltaEncoder&&) noexcept;
   DeltaEncoder& operator=(DeltaEncoder&&) noexcept;
   ~DeltaEncoder();
 
   /// Appends to `out` the frames that lead from `before` to `after`, equally long bytes of the
   /// elements from `first_element` on. Returns how many elements differ; nothing if `out` would
-  /// grow beyond `capacity_bytes` (then it holds part of the frames).
+  /// grow beyond `capacity_bytes` (then it holds at most a part of the frames).
   std::optional<std::int64_t> encode(std::span<const std::byte> before,
                                      std::span<const std::byte> after, std::int64_t first_element,
                                      DeltaStep step, std::int64_t capacity_bytes, base::Bytes& out);
@@ -60,7 +62,8 @@ class DeltaEncoder {
 /// its content is decoded in full, before the first byte of the image changes.
 class DeltaDecoder {
  public:
-  explicit DeltaDecoder(TransferType type);
+  /// `team` outlives the decoder; none: one thread.
+  explicit DeltaDecoder(TransferType type, base::ThreadTeam* team = nullptr);
   DeltaDecoder(DeltaDecoder&&) noexcept;
   DeltaDecoder& operator=(DeltaDecoder&&) noexcept;
   ~DeltaDecoder();
@@ -69,7 +72,15 @@ class DeltaDecoder {
   /// on, and returns its length in bytes. Throws CorruptDelta; the image is then unchanged.
   std::size_t apply_one(std::span<const std::byte> frames, DeltaStep step,
                         std::int64_t first_element, std::span<std::byte> image);
-  /// Applies all frames, one after the other; a corrupt one ends it half-way.
+  struct Applied {
+    std::size_t bytes = 0;  ///< of `frames`
+    std::int64_t frames = 0;
+  };
+  /// Applies at least one and at most `most_frames` frames, by all threads of the team. Throws
+  /// CorruptDelta if one of them is corrupt; others may have been applied then.
+  Applied apply_some(std::span<const std::byte> frames, std::int64_t most_frames, DeltaStep step,
+                     std::int64_t first_element, std::span<std::byte> image);
+  /// Applies all frames; a corrupt one ends it half-way.
   void apply(std::span<const std::byte> frames, DeltaStep step, std::int64_t first_element,
              std::span<std::byte> image);
 

@@ -33,11 +33,16 @@ struct WeightOptions {
   /// Steps from one version that engines can pull to the next.
   std::int64_t interval = 1;
   WeightCarrier carrier = WeightCarrier::automatic;
+  /// Bytes that one rank has under way to or from the store at a time.
+  std::int64_t buffer_bytes = std::int64_t{64} << 20;
+  /// That compare, encode and check on a rank that publishes, or check and apply on one that pulls.
+  std::int64_t threads = 1;
   void validate() const;  ///< throws UserError
 };
 
 /// --update-weight-mode, --update-weight-transfer-type, --update-weight-delta-ring,
-/// --update-weight-full-interval, --update-weights-interval, --weight-carrier.
+/// --update-weight-full-interval, --update-weights-interval, --weight-carrier,
+/// --update-weight-buffer-size, --update-weight-threads.
 void declare_options(base::OptionTable& table, WeightOptions& options);
 
 }  // namespace physarum::weights

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "delta_frame.hpp"
+
+namespace physarum::weights {
+
+/// Above this many far changes in a frame the raw elements are sent: the compressor could still win
+/// a little, for many times the time.
+inline constexpr std::size_t most_far = static_cast<std::size_t>(DeltaEncoder::frame_elements) / 3;
+
+/// An element that changed: where, its new bits, and how many bits |new - old| has.
+struct Change {
+  std::uint32_t position;
+  std::uint32_t value;
+  std::uint32_t distance_bits;
+};
+
+/// Changed elements of a frame, as they are found, and room for the far ones.
+struct Changes {
+  std::vector<Change> all = std::vector<Change>(DeltaEncoder::frame_elements);
+  std::size_t count = 0;
+  std::array<std::size_t, 33> with_distance_bits{};
+  std::vector<std::uint32_t> far_positions = std::vector<std::uint32_t>(most_far);
+  std::vector<std::byte> planes[most_planes];
+};
+
+/// Finds what differs between two states of a frame's elements, each of `width` bytes.
+void find_changes(const std::byte* before, const std::byte* after, std::size_t elements,
+                  std::size_t width, Changes& changes);
+
+/// The residue bits for which near and far values together are shortest.
+[[nodiscard]] unsigned best_residue_bits(const Changes& changes, std::size_t width);
+
+}  // namespace physarum::weights

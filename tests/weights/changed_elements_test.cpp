@@ -1,0 +1,58 @@
+#include "changed_elements.hpp"
+
+#include <random>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace physarum::weights {
+namespace {
+
+using Found = std::vector<std::uint32_t>;
+
+Found found_by(FindChanged find, const std::vector<std::byte>& before,
+               const std::vector<std::byte>& after, std::size_t elements) {
+  Found positions(elements + position_slack);
+  positions.resize(find(before.data(), after.data(), elements, positions.data()));
+  return positions;
+}
+
+void expect_finds_all(FindChanged find, std::size_t width) {
+  std::mt19937 random(31);
+  for (const std::size_t elements : {0, 1, 63, 64, 65, 1000, 4096}) {
+    for (const double density : {0.0, 0.01, 0.2, 1.0}) {
+      std::vector<std::byte> before(elements * width);
+      for (std::byte& byte : before) byte = static_cast<std::byte>(random());
+      auto after = before;
+      Found expected;
+      std::bernoulli_distribution hit(density);
+      for (std::size_t i = 0; i < elements; ++i) {
+        if (!hit(random)) continue;
+        after[i * width + random() % width] ^= static_cast<std::byte>(1U << random() % 8);
+        expected.push_back(static_cast<std::uint32_t>(i));
+      }
+      EXPECT_EQ(found_by(find, before, after, elements), expected)
+          << elements << " elements of " << width << " bytes, density " << density;
+    }
+  }
+}
+
+class ChangedElements : public testing::TestWithParam<std::size_t> {};
+
+TEST_P(ChangedElements, are_all_found_by_the_baseline) {
+  expect_finds_all(find_changed_baseline(GetParam()), GetParam());
+}
+
+TEST_P(ChangedElements, are_all_found_with_avx2) {
+  if (find_changed_avx2(GetParam()) == nullptr) GTEST_SKIP() << "this processor has no AVX2";
+  expect_finds_all(find_changed_avx2(GetParam()), GetParam());
+}
+
+TEST_P(ChangedElements, are_all_found_by_the_one_in_use) {
+  expect_finds_all(find_changed(GetParam()), GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(Widths, ChangedElements, testing::Values(2U, 4U));
+
+}  // namespace
+}  // namespace physarum::weights
