@@ -1,6 +1,7 @@
 #include "delta_rule.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "changed_elements.hpp"
 
@@ -28,16 +29,13 @@ double sampled_density(std::span<const std::byte> before, std::span<const std::b
   const auto width = static_cast<std::size_t>(element_bytes(type));
   const std::size_t chunks = (before.size() + sample_bytes - 1) / sample_bytes;
   const std::size_t step = std::max<std::size_t>(1, chunks / most_samples);
+  const FindChanged find = find_changed(width);
+  std::vector<std::uint32_t> positions(sample_bytes / width + position_slack);
   std::size_t elements = 0;
   std::size_t changed = 0;
   for (std::size_t at = 0; at < before.size(); at += step * sample_bytes) {
     const std::size_t count = std::min(sample_bytes, before.size() - at) / width;
-    const auto count_one = [&](std::uint32_t, auto, auto) { ++changed; };
-    if (width == 2) {
-      for_changed<std::uint16_t>(before.data() + at, after.data() + at, count, count_one);
-    } else {
-      for_changed<std::uint32_t>(before.data() + at, after.data() + at, count, count_one);
-    }
+    changed += find(before.data() + at, after.data() + at, count, positions.data());
     elements += count;
   }
   return elements == 0 ? 0 : static_cast<double>(changed) / static_cast<double>(elements);

@@ -46,7 +46,7 @@ done
 # Every second version, and one in two of those in full: what is sampled has no other.
 checks=$((checks + 1))
 trained interval2 4 --trainer-ranks 1 --mode async --max-weight-staleness 1 --update-weights-interval 2 --num-rollout 5 \
-  --update-weight-full-interval 2 --eval-interval 2 --lr 1e-6 >"$work/interval2.txt"
+  --update-weight-mode delta --update-weight-full-interval 2 --eval-interval 2 --lr 1e-6 >"$work/interval2.txt"
 /usr/bin/python3 - "$work/runs/interval2" <<'PYTHON' || fail "versions that --update-weights-interval does not allow"
 import glob, json, sys
 try:
