@@ -66,7 +66,9 @@ void WorkDesk::store(const Arrival& arrival) {
 void WorkDesk::take_back(WorldRank engine, sample::SampleGroup group) {
   const auto* record = leases_.find(group.id);
   const bool current = record != nullptr && record->id == group.lease && record->engine == engine;
-  if (!current) {
+  // Late, but nobody has had it since: its tokens are as good as they were.
+  const bool waits = record == nullptr && schedule_.waits_since(group.id, group.lease);
+  if (!current && !waits) {
     // Too late: somebody else works on it by now, or has finished it.
     ++context_.counters.repeated_groups;
     return;
