@@ -49,6 +49,15 @@ std::vector<std::string> take_own(const std::vector<std::string>& arguments,
   return rest;
 }
 
+/// A share can only be one of the memory that is here.
+std::string memory_note(const Setup& setup) {
+  if (!setup.configuration.rollout.mem_fraction_static) return "";
+  return "Memory is asked for as if the nodes were the machine that wrote this script: the "
+         "engines' "
+         "share (--sglang-mem-fraction-static) is one of its memory. If they are others, set "
+         "--mem-per-cpu below, or give --kv-cache-bytes.";
+}
+
 std::string job_script(const Setup& setup, const std::vector<std::string>& arguments,
                        SlurmForm form) {
   const auto memory = memory_plan(setup, weight_plan(setup));
@@ -60,6 +69,7 @@ std::string job_script(const Setup& setup, const std::vector<std::string>& argum
   request.form = form;
   request.run_name = setup.configuration.run.run_name;
   request.layout = plan.describe();
+  request.memory_note = memory_note(setup);
   request.arguments = arguments;
   request.ranks = plan.world_size();
   request.buffer = {count(plan.buffer_ranks()), memory.buffer.mb};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 namespace physarum::app {
 
@@ -15,7 +16,9 @@ EngineFigures EngineFigures::of(const base::Scalars& statistics) {
           .generated_tokens = statistics.at("rollout/generated_tokens"),
           .prompt_tokens = statistics.at("rollout/prompt_tokens_read"),
           .reused_tokens = statistics.at("rollout/prompt_tokens_reused"),
-          .steps = statistics.at("rollout/engine_steps")};
+          .steps = statistics.at("rollout/engine_steps"),
+          .preemptions = statistics.at("rollout/preemptions"),
+          .narrowed_nuclei = statistics.at("rollout/narrowed_nuclei")};
 }
 
 base::Scalars throughput(std::span<const EngineFigures> engines) {
@@ -27,8 +30,10 @@ base::Scalars throughput(std::span<const EngineFigures> engines) {
     all.prompt_tokens += engine.prompt_tokens;
     all.reused_tokens += engine.reused_tokens;
     all.steps += engine.steps;
+    all.preemptions += engine.preemptions;
+    all.narrowed_nuclei += engine.narrowed_nuclei;
   }
-  return {
+  base::Scalars scalars = {
       {"rollout/tokens_per_s", ratio(all.generated_tokens, all.answering_s)},
       {"rollout/requests_per_s", ratio(all.answers, all.answering_s)},
       {"rollout/prefill_share", ratio(all.prompt_tokens, all.prompt_tokens + all.generated_tokens)},
@@ -37,6 +42,9 @@ base::Scalars throughput(std::span<const EngineFigures> engines) {
       {"rollout/answering_s", all.answering_s},
       {"rollout/generated_tokens", all.generated_tokens},
       {"rollout/prompt_tokens_read", all.prompt_tokens}};
+  if (all.preemptions > 0) scalars["rollout/preemptions"] = all.preemptions;
+  if (all.narrowed_nuclei > 0) scalars["rollout/narrowed_nuclei"] = all.narrowed_nuclei;
+  return scalars;
 }
 
 std::string throughput_text(const base::Scalars& throughput) {
@@ -47,7 +55,15 @@ std::string throughput_text(const base::Scalars& throughput) {
       throughput.at("rollout/tokens_per_s"), throughput.at("rollout/requests_per_s"),
       throughput.at("rollout/prefill_share"), throughput.at("rollout/reused_share"),
       throughput.at("rollout/mean_batch"));
-  return text;
+  std::string line = text;
+  for (const auto& [name, label] : {std::pair{"rollout/preemptions", " preemptions"},
+                                    {"rollout/narrowed_nuclei", " narrowed nuclei"}}) {
+    const auto found = throughput.find(name);
+    if (found == throughput.end()) continue;
+    std::snprintf(text, sizeof text, ", %.0f%s", found->second, label);
+    line += text;
+  }
+  return line;
 }
 
 }  // namespace physarum::app

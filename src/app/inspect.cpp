@@ -69,6 +69,26 @@ void add_nuclei(const std::vector<sample::Sample>& samples, Lines& lines) {
                   " on average, at most " + std::to_string(largest));
 }
 
+/// Only if there are any.
+void add_top_log_probs(const std::vector<sample::Sample>& samples, Lines& lines) {
+  std::int64_t tokens = 0, most = 0, likeliest = 0;
+  for (const auto& one : samples) {
+    const auto per_token = one.top_log_probs.per_token(one.response_tokens());
+    if (per_token == 0) continue;
+    most = std::max(most, per_token);
+    tokens += one.response_tokens();
+    for (std::int64_t i = 0; i < one.response_tokens(); ++i) {
+      const auto drawn = one.tokens[static_cast<std::size_t>(one.prompt_tokens + i)];
+      const auto first = one.top_log_probs.ids[static_cast<std::size_t>(i * per_token)];
+      likeliest += drawn == first ? 1 : 0;
+    }
+  }
+  if (tokens == 0) return;
+  lines.push_back("top log-probs: of " + std::to_string(tokens) + " tokens the " +
+                  std::to_string(most) + " likeliest; " + std::to_string(likeliest) +
+                  " tokens were the likeliest themselves");
+}
+
 void add_samples(const Path& path, Lines& lines) {
   const auto content = sample::read_samples(path);
   const auto& header = content.header;
@@ -106,6 +126,7 @@ void add_samples(const Path& path, Lines& lines) {
                   std::to_string(tokens) + " tokens)";
   }
   add_nuclei(content.samples, lines);
+  add_top_log_probs(content.samples, lines);
   lines.push_back("weight versions: " + (by_version.empty() ? "none" : by_version));
   if (count > 0) lines.push_back("mean reward: " + number(reward / static_cast<double>(count)));
 }

@@ -26,8 +26,8 @@ std::string share_text(const Setup& setup) {
   const auto share = setup.configuration.rollout.mem_fraction_static;
   if (!share) return "";
   char text[160];
-  std::snprintf(text, sizeof text, ", together %.2f of %.1f for each of %lld ranks here", *share,
-                static_cast<double>(engine_share(setup).usable_bytes) / 1e6,
+  std::snprintf(text, sizeof text, ", together %.2f of %.1f for each of %lld ranks on this machine",
+                *share, static_cast<double>(engine_share(setup).usable_bytes) / 1e6,
                 static_cast<long long>(setup.ranks_here));
   return text;
 }

@@ -59,6 +59,25 @@ void add_answer(ordered_json& row, const sample::Sample& sample) {
   if (!sample.evidence.verdict.empty()) row["verdict"] = json_of(sample.evidence.verdict);
 }
 
+/// Pairs of log-prob and token id, the names and their order those of SGLang.
+void add_top_log_probs(ordered_json& row, const sample::Sample& sample) {
+  const auto& top = sample.top_log_probs;
+  if (top.empty()) return;
+  const auto per_token = static_cast<std::size_t>(top.per_token(sample.response_tokens()));
+  auto& drawn = row["output_token_logprobs"] = ordered_json::array();
+  auto& likeliest = row["output_top_logprobs"] = ordered_json::array();
+  for (std::size_t i = 0; i < sample.log_probs.size(); ++i) {
+    const auto token = sample.tokens[static_cast<std::size_t>(sample.prompt_tokens) + i];
+    drawn.push_back({sample.log_probs[i], token});
+    auto alternatives = ordered_json::array();
+    for (std::size_t k = i * per_token; k < (i + 1) * per_token; ++k) {
+      if (top.ids[k] != sample::no_alternative)
+        alternatives.push_back({top.log_probs[k], top.ids[k]});
+    }
+    likeliest.push_back(std::move(alternatives));
+  }
+}
+
 /// It was complete a moment ago: what is wrong with it now is not the user's.
 sample::SampleFile read_back(const std::filesystem::path& file) {
   try {
@@ -87,6 +106,7 @@ void write_samples_jsonl(const std::filesystem::path& file, const Setup& setup) 
     row["index"] = sample.index_in_group;
     add_prompt(row, prompts->at(sample.prompt.value()));
     add_answer(row, sample);
+    add_top_log_probs(row, sample);
     // Bytes of an answer that are no UTF-8 are shown as such characters.
     lines += row.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
   }

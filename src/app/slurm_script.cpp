@@ -94,6 +94,7 @@ std::string slurm_script(const SlurmRequest& request) {
   std::string text =
       "#!/usr/bin/env bash\n# Run " + one_line(request.run_name) + ": " + one_line(request.layout) +
       ".\n# Submit in the checkout, or set PHYSARUM_HOME to it:  sbatch FILE [--flag value ...]\n";
+  if (!request.memory_note.empty()) text += "# " + one_line(request.memory_note) + "\n";
   text += request.form == SlurmForm::one_group ? one_group(request) : components(request);
   text += R"script(
 # Your cluster's modules, if the program was built with them:

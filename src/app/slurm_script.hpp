@@ -22,6 +22,7 @@ struct SlurmRequest {
   SlurmForm form = SlurmForm::one_group;
   std::string run_name;
   std::string layout;                  ///< for the reader: one line
+  std::string memory_note = {};        ///< the same, about the memory; empty: none
   std::vector<std::string> arguments;  ///< of `physarum train`: configuration file and flags
   std::int64_t ranks = 0;
   SlurmGroup buffer;

@@ -67,6 +67,8 @@ void GroupDesk::fetch(WorldRank trainer, const exchange::FetchRequest& request) 
     const auto* sample = store_.find(key);
     if (sample == nullptr) throw base::MalformedBytes("a sample that is not here was asked for");
     reply.samples.push_back(*sample);
+    reply.samples.back()
+        .top_log_probs = {};  // for readers of the file; nothing is learnt from them
     mask_older_than(reply.samples.back(), own);
   }
   exchange::send(context_.transport, trainer, reply);

@@ -98,8 +98,8 @@ void GroupLedger::lend(GroupId group, LeaseId lease) {
 }
 
 void GroupLedger::hand_back(GroupId group, WeightVersion oldest) {
-  give_back(group);
   auto& record = groups_.at(group);
+  if (!record.waiting) give_back(group);
   record.oldest = oldest;
   record.attempts = 0;  // it did come back
 }

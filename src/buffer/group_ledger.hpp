@@ -65,8 +65,8 @@ class GroupLedger {
   void lend(GroupId group, LeaseId lease);
   /// A lent group waits again, with what it had when it was lent.
   void give_back(GroupId group);
-  /// A lent group waits again and has new tokens; `oldest`: their oldest version, invalid if there
-  /// are none at all.
+  /// A lent group waits again, or one that waits already, and has new tokens; `oldest`: their
+  /// oldest version, invalid if there are none at all.
   void hand_back(GroupId group, WeightVersion oldest);
   /// The tokens that it kept are not wanted any more.
   void forget_tokens(GroupId group);

@@ -195,6 +195,12 @@ bool Schedule::filter_out(GroupId group, std::span<const sample::SampleSummary> 
           " groups and is not full; ask other prompts, or take the filter with fallback");
 }
 
+bool Schedule::waits_since(GroupId group, LeaseId lease) const {
+  const auto* record = ledger_.find(group);
+  return record != nullptr && record->waiting && !record->history.empty() &&
+         record->history.back() == lease;
+}
+
 bool Schedule::hand_back(sample::SampleGroup group) {
   const auto n_samples = settings_.options.n_samples_per_prompt;
   const bool as_lent =

@@ -52,7 +52,10 @@ class Schedule {
   /// Throws WorldError if the filter wants next to nothing.
   [[nodiscard]] Stored store(GroupId group, std::vector<sample::SampleSummary> samples);
 
-  /// A recalled group comes back with what it has. False if it is not as it was lent.
+  /// The group waits to be lent again, and `lease` was its last.
+  [[nodiscard]] bool waits_since(GroupId group, LeaseId lease) const;
+  /// A recalled group, lent or waiting since then, comes back with what it has. False if it is not
+  /// as it was lent.
   [[nodiscard]] bool hand_back(sample::SampleGroup group);
   /// What a group that is about to be lent goes on with; empty if with nothing. Forgets what is too
   /// old to be learnt from.

@@ -21,6 +21,7 @@ WorkDesk::WorkDesk(ServerContext& context, Schedule& schedule)
 }
 
 void WorkDesk::ask(WorldRank engine, const exchange::WorkRequest& request) {
+  counted_[engine] = request.counters;
   // It crossed an answer; the engine asks again when it has seen that one.
   if (request.replies_seen != replies_[engine]) return;
   parked_[engine] = {request, request.free_samples, {}};
@@ -66,7 +67,9 @@ void WorkDesk::store(const Arrival& arrival) {
 void WorkDesk::take_back(WorldRank engine, sample::SampleGroup group) {
   const auto* record = leases_.find(group.id);
   const bool current = record != nullptr && record->id == group.lease && record->engine == engine;
-  if (!current) {
+  // Late, but nobody has had it since: its tokens are as good as they were.
+  const bool waits = record == nullptr && schedule_.waits_since(group.id, group.lease);
+  if (!current && !waits) {
     // Too late: somebody else works on it by now, or has finished it.
     ++context_.counters.repeated_groups;
     return;
@@ -198,6 +201,15 @@ bool WorkDesk::answer() {
     answered = true;
   }
   return answered;
+}
+
+exchange::EngineCounters WorkDesk::engine_counters() const {
+  exchange::EngineCounters all;
+  for (const auto& [engine, counted] : counted_) {
+    all.preemptions += counted.preemptions;
+    all.narrowed_nuclei += counted.narrowed_nuclei;
+  }
+  return all;
 }
 
 double WorkDesk::first_lease_s(std::int64_t step) {

@@ -37,6 +37,8 @@ class WorkDesk {
   bool advance();
   [[nodiscard]] std::int64_t leases() const { return leases_.size(); }
   [[nodiscard]] std::int64_t next_lease() const { return leases_.next_id(); }
+  /// Of all engines, each as it was when it last asked, lost ones included.
+  [[nodiscard]] exchange::EngineCounters engine_counters() const;
   /// When the first group of a step was lent; forgets earlier steps.
   [[nodiscard]] double first_lease_s(std::int64_t step);
   [[nodiscard]] std::string describe() const;
@@ -64,6 +66,7 @@ class WorkDesk {
   std::map<WorldRank, Parked> parked_;
   std::map<WorldRank, std::int64_t> replies_;
   std::map<WorldRank, std::vector<exchange::Recall>> recalls_;  ///< not told yet
+  std::map<WorldRank, exchange::EngineCounters> counted_;
   std::map<std::int64_t, double> first_lease_s_;
   exchange::RunState state_ = exchange::RunState::going;
 };

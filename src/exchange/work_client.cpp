@@ -14,7 +14,8 @@ WorkClient::WorkClient(Transport& transport, std::vector<WorldRank> buffers)
   base::expects(!buffers_.empty(), "there is a head to ask");
 }
 
-bool WorkClient::poll(std::int64_t free_samples, WeightVersion current) {
+bool WorkClient::poll(std::int64_t free_samples, WeightVersion current,
+                      const EngineCounters& counters) {
   base::expects(free_samples >= 0, "an engine's room is not negative");
   if (finished_) return false;
   bool received = false;
@@ -23,7 +24,8 @@ bool WorkClient::poll(std::int64_t free_samples, WeightVersion current) {
     received = true;
   }
   // An open question is asked again only if it has become more promising.
-  if (!finished_ && (!asked_free_ || free_samples > *asked_free_)) ask(free_samples, current);
+  if (!finished_ && (!asked_free_ || free_samples > *asked_free_))
+    ask(free_samples, current, counters);
   return received;
 }
 
@@ -69,8 +71,10 @@ void WorkClient::end() {
   for (const auto buffer : buffers_) send(transport_, buffer, Goodbye{Party::engine});
 }
 
-void WorkClient::ask(std::int64_t free_samples, WeightVersion current) {
-  send(transport_, buffers_.front(), WorkRequest{free_samples, replies_, newest_, current});
+void WorkClient::ask(std::int64_t free_samples, WeightVersion current,
+                     const EngineCounters& counters) {
+  send(transport_, buffers_.front(),
+       WorkRequest{free_samples, replies_, newest_, current, counters});
   asked_free_ = free_samples;
 }
 

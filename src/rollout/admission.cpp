@@ -215,7 +215,9 @@ void DecodeEngine::Impl::remove_ended_groups() {
 
 void DecodeEngine::Impl::clear() {
   for (auto& group : groups_) {
-    for (auto& answer : group->answers) leave(*group, answer);
+    // Who has ended has left already, and its tokens have been handed out.
+    for (auto& answer : group->answers)
+      if (answer.state != Answer::State::ended) leave(*group, answer);
     drop_blocks(*group);
   }
   groups_.clear();

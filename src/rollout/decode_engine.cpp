@@ -79,12 +79,17 @@ void DecodeEngine::Impl::add(GenerateRequest request) {
   base::expects(request.n_samples >= 1 && request.first_sample.valid(), "a request for no answers");
   base::expects(request.begun.empty() || std::ssize(request.begun) == request.n_samples,
                 "what was begun is given for all answers or for none");
-  base::expects(std::ranges::all_of(request.begun,
-                                    [&](const Generated& answer) {
-                                      return std::ssize(answer.response) < room &&
-                                             all_below(answer.response, config_.vocab_size);
-                                    }),
-                "an answer that was begun is too long or has ids beyond the vocabulary");
+  base::expects(
+      std::ranges::all_of(request.begun,
+                          [&](const Generated& answer) {
+                            const auto tokens = std::ssize(answer.response);
+                            return tokens < room &&
+                                   std::ssize(answer.top_log_probs.ids) ==
+                                       tokens * request.sampling.top_log_probs &&
+                                   all_below(answer.response, config_.vocab_size);
+                          }),
+      "an answer that was begun is too long, has ids beyond the vocabulary or another number of "
+      "top log-probs");
   unfinished_ += request.n_samples;
   groups_.push_back(make_group(std::move(request), room));
   const auto& group = *groups_.back();

@@ -120,6 +120,7 @@ void DecodeEngine::Impl::draw_next(AnswerGroup& group, Answer& answer, const flo
   result.response.push_back(drawn.token);
   result.log_probs.push_back(drawn.log_prob);
   if (sampling.records_nuclei()) record_nucleus(drawn, result);
+  result.top_log_probs.push(drawn.top_ids, drawn.top_log_probs);
   if (result.versions.empty() || result.versions.back().version != version()) {
     result.versions.push_back({version(), 0});
   }

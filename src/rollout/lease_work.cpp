@@ -64,7 +64,9 @@ bool LeaseWork::fits(const sample::Sample& begun, std::int64_t room,
       begun.status != sample::SampleStatus::aborted || begun.response_tokens() < room;
   const bool same_record =
       begun.nuclei.size() == (lease_.sampling.records_nuclei() ? begun.response_tokens() : 0);
-  return same_prompt && has_room && same_record && all_below(begun.tokens, vocab_size);
+  const auto top = lease_.sampling.top_log_probs;
+  const bool same_top = std::ssize(begun.top_log_probs.ids) == top * begun.response_tokens();
+  return same_prompt && has_room && same_record && same_top && all_below(begun.tokens, vocab_size);
 }
 
 /// Under the new lease, otherwise as it came.
@@ -82,6 +84,7 @@ Generated generated_of(sample::Sample&& begun) {
   answer.response.assign(begun.tokens.begin() + begun.prompt_tokens, begun.tokens.end());
   answer.log_probs = std::move(begun.log_probs);
   answer.nuclei = std::move(begun.nuclei);
+  answer.top_log_probs = std::move(begun.top_log_probs);
   answer.versions = std::move(begun.versions);
   answer.seconds = begun.generation_s;
   return answer;
@@ -154,6 +157,7 @@ sample::Sample LeaseWork::sample_of(Generated answer) const {
   sample.mask.assign(answer.response.size(), 1);
   sample.log_probs = std::move(answer.log_probs);
   sample.nuclei = std::move(answer.nuclei);
+  sample.top_log_probs = std::move(answer.top_log_probs);
   sample.versions = std::move(answer.versions);
   sample.generation_s = answer.seconds;
   return sample;

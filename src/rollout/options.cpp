@@ -94,6 +94,9 @@ void RolloutOptions::validate() const {
   require_min_p(eval_min_p.value_or(min_p), "--eval-min-p");
   require(nucleus_limit >= 0, "a limit below 0", "--rollout-nucleus-limit",
           "give 0 to record nothing");
+  require(top_logprobs_num >= 0 && top_logprobs_num <= sample::most_top_log_probs,
+          "a number of tokens that is out of range", "--rollout-top-logprobs-num",
+          "give one from 0 to 1024");
   require_penalty(repetition_penalty, repetition_range, "--rollout-repetition-penalty",
                   "give a value from 0.01 to 100; 1 switches it off");
   require_penalty(presence_penalty, penalty_range, "--rollout-presence-penalty",
@@ -128,6 +131,8 @@ void RolloutOptions::validate(const model::ModelConfig& model) const {
   require(nucleus_limit == 0 || top_k <= nucleus_limit || top_k >= model.vocab_size,
           "top-k leaves more tokens than are recorded", "--rollout-top-k",
           "give a --rollout-nucleus-limit of as many, or 0 to record nothing");
+  require(top_logprobs_num <= model.vocab_size, "more tokens than the model's vocabulary has",
+          "--rollout-top-logprobs-num", "give fewer");
   require(context_tokens(model) <= model.max_position_embeddings,
           "the context is longer than the model's max_position_embeddings",
           "--rollout-max-context-len", "give a smaller one or leave it out");
@@ -187,6 +192,7 @@ sample::SamplingOptions RolloutOptions::training_sampling(const model::ModelConf
   sampling.top_p = top_p;
   sampling.min_p = min_p;
   sampling.nucleus_limit = nucleus_limit;
+  sampling.top_log_probs = top_logprobs_num;
   sampling.repetition_penalty = repetition_penalty;
   sampling.presence_penalty = presence_penalty;
   sampling.frequency_penalty = frequency_penalty;
@@ -228,6 +234,9 @@ void declare_options(base::OptionTable& table, RolloutOptions& o) {
             "with top-p, top-k or min-p: most ids that are recorded, so that training sees the "
             "same distribution, and kept; 0: none are recorded",
             {0, many});
+  table.add("rollout-top-logprobs-num", o.top_logprobs_num,
+            "so many likeliest tokens are recorded for each token of an answer, with log-probs",
+            {0, sample::most_top_log_probs});
   table.add(
       "rollout-repetition-penalty", o.repetition_penalty,
       "divides positive and multiplies negative logits of tokens of prompt and answer; 1: off",

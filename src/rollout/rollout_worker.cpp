@@ -58,7 +58,9 @@ bool RolloutWorker::Impl::advance() {
 bool RolloutWorker::Impl::poll() {
   std::int64_t room = engine_.free_sequences();
   for (const auto& work : waiting_) room -= work.lease().n_samples;
-  const bool busy = partners_.work.poll(std::max<std::int64_t>(room, 0), engine_.version());
+  const bool busy =
+      partners_.work.poll(std::max<std::int64_t>(room, 0), engine_.version(),
+                          {engine_.statistics().preemptions, engine_.statistics().narrowed_nuclei});
   for (auto& lease : partners_.work.take_leases()) {
     waiting_.emplace_back(std::move(lease), prompts_);
   }

@@ -55,8 +55,15 @@ DrawnToken Sampler::draw(const float* logits, const sample::SamplingOptions& opt
       drawn.nucleus = likeliest_.ids();
     }
   }
-  drawn.log_prob = drawn.nucleus.empty() ? model::log_prob_of(logits[drawn.token], scale, sums)
-                                         : log_prob_in(drawn.nucleus, logits, drawn.token, scale);
+  const Distribution distribution = {
+      logits, vocab_size_, drawn.nucleus, scale,
+      drawn.nucleus.empty() ? sums : sums_of(drawn.nucleus, logits, scale)};
+  drawn.log_prob = model::log_prob_of(logits[drawn.token], scale, distribution.sums);
+  if (options.top_log_probs > 0) {
+    top_.find(distribution, options.top_log_probs);
+    drawn.top_ids = top_.ids();
+    drawn.top_log_probs = top_.log_probs();
+  }
   return drawn;
 }
 
@@ -96,13 +103,12 @@ base::TokenId Sampler::draw_from_all(double target) const {
 }
 
 /// Side by side in the order of the ids, as the trainer's model scores them.
-float Sampler::log_prob_in(std::span<const base::TokenId> nucleus, const float* logits,
-                           base::TokenId token, float scale) {
+model::ExpSum Sampler::sums_of(std::span<const base::TokenId> nucleus, const float* logits,
+                               float scale) {
   gathered_.resize(nucleus.size());
   std::ranges::transform(nucleus, gathered_.begin(), [=](base::TokenId id) { return logits[id]; });
-  const auto sums = model::decode_kernels().exponentials(
-      gathered_.data(), std::ssize(gathered_), scale, exponentials_.data(), chunk_sums_.data());
-  return model::log_prob_of(logits[token], scale, sums);
+  return model::decode_kernels().exponentials(gathered_.data(), std::ssize(gathered_), scale,
+                                              exponentials_.data(), chunk_sums_.data());
 }
 
 }  // namespace physarum::rollout

@@ -10,6 +10,7 @@
 
 #include "likeliest_tokens.hpp"
 #include "seen_tokens.hpp"
+#include "top_tokens.hpp"
 
 namespace physarum::rollout {
 
@@ -19,6 +20,9 @@ struct DrawnToken {
   /// The ids that it was drawn from, rising, if they are recorded and not all; until the next draw.
   std::span<const base::TokenId> nucleus;
   bool narrowed = false;  ///< they would be more without SamplingOptions::nucleus_limit
+  /// SamplingOptions::top_log_probs of them, with log-probs; until the next draw.
+  std::span<const base::TokenId> top_ids;
+  std::span<const float> top_log_probs;
 };
 
 /// What is changed in logits for one draw. The log-probability sees it only in what the nucleus is.
@@ -52,15 +56,16 @@ class Sampler {
                                     const Shaping& shaping);
   [[nodiscard]] base::TokenId likeliest(const float* logits) const;
   [[nodiscard]] base::TokenId draw_from_all(double target) const;
-  /// Overwrites the exponentials.
-  [[nodiscard]] float log_prob_in(std::span<const base::TokenId> nucleus, const float* logits,
-                                  base::TokenId token, float scale);
+  /// Of the logits of a nucleus; overwrites the exponentials.
+  [[nodiscard]] model::ExpSum sums_of(std::span<const base::TokenId> nucleus, const float* logits,
+                                      float scale);
   std::int64_t vocab_size_;
   std::vector<float> shaped_;  ///< empty until it is needed
   std::vector<float> exponentials_;
   std::vector<float> chunk_sums_;
   LikeliestTokens likeliest_;
   std::vector<float> gathered_;  ///< logits of the nucleus
+  TopTokens top_;
 };
 
 }  // namespace physarum::rollout

@@ -51,6 +51,7 @@ void resume(Answer& answer, Generated begun) {
   answer.result.response = std::move(begun.response);
   answer.result.log_probs = std::move(begun.log_probs);
   answer.result.nuclei = std::move(begun.nuclei);
+  answer.result.top_log_probs = std::move(begun.top_log_probs);
   answer.result.versions = std::move(begun.versions);
   if (!answer.seen) return;
   for (const auto token : answer.result.response) answer.seen->push(token);

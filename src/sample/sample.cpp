@@ -58,6 +58,20 @@ Fault nuclei_fault(const Sample& sample, Purpose purpose) {
   return {};
 }
 
+/// The likeliest token is at least as likely as the one that was drawn.
+Fault top_fault(const Sample& sample, Purpose purpose) {
+  const auto& top = sample.top_log_probs;
+  if (top.empty()) return {};
+  if (purpose == Purpose::supervised) return "nobody drew its tokens, but it has top log-probs";
+  if (const char* fault = find_fault(top, sample.response_tokens())) return fault;
+  const auto per_token = static_cast<std::size_t>(top.per_token(sample.response_tokens()));
+  for (std::size_t i = 0; i < sample.mask.size(); ++i) {
+    if (sample.mask[i] == 1 && sample.log_probs[i] > top.log_probs[i * per_token])
+      return "a token is likelier than its likeliest alternative";
+  }
+  return {};
+}
+
 Fault versions_fault(const Sample& sample) {
   std::int64_t tokens = 0;
   for (const auto& run : sample.versions) {
@@ -113,6 +127,7 @@ std::optional<std::string> find_fault(const Sample& sample, Purpose purpose) {
   if (auto fault = lengths_fault(sample, purpose)) return fault;
   if (auto fault = log_probs_fault(sample)) return fault;
   if (auto fault = nuclei_fault(sample, purpose)) return fault;
+  if (auto fault = top_fault(sample, purpose)) return fault;
   if (auto fault = versions_fault(sample)) return fault;
   return verdict_fault(sample);
 }

@@ -29,6 +29,12 @@ void visit_nuclei(auto& self, auto&& visit) {
   visit("nuclei/sizes", self.nucleus_sizes);
 }
 
+/// Files of format versions 1 and 2 have none of them.
+void visit_top(auto& self, auto&& visit) {
+  visit("top_log_probs/ids", self.top_ids);
+  visit("top_log_probs/log_probs", self.top_log_probs);
+}
+
 void visit_ragged(auto& self, auto&& visit) {
   visit("tokens", self.tokens);
   visit("log_probs", self.log_probs);
@@ -76,6 +82,8 @@ void SampleColumns::append(const Sample& sample) {
   log_probs.append(sample.log_probs);
   nucleus_ids.append(sample.nuclei.ids);
   nucleus_sizes.append(sizes_of(sample.nuclei));
+  top_ids.append(sample.top_log_probs.ids);
+  top_log_probs.append(sample.top_log_probs.log_probs);
   mask.append(sample.mask);
   std::vector<std::int64_t> versions, counts, leases;
   for (const auto& run : sample.versions) {
@@ -111,6 +119,7 @@ Sample SampleColumns::row(std::size_t index) const {
   sample.tokens = copy(tokens);
   sample.log_probs = copy(log_probs);
   sample.nuclei = sets_of(nucleus_ids.row(index), nucleus_sizes.row(index));
+  sample.top_log_probs = {copy(top_ids), copy(top_log_probs)};
   sample.mask = copy(mask);
   const auto versions = version.row(index), counts = version_tokens.row(index);
   for (std::size_t i = 0; i < versions.size() && i < counts.size(); ++i)
@@ -133,6 +142,7 @@ void SampleColumns::write(storage::File& file, const std::string& prefix) const 
   };
   visit_ragged(*this, write_rows);
   visit_nuclei(*this, write_rows);
+  visit_top(*this, write_rows);
 }
 
 SampleColumns SampleColumns::read(const storage::File& file, const std::string& prefix) {
@@ -146,10 +156,17 @@ SampleColumns SampleColumns::read(const storage::File& file, const std::string& 
     column = read_ragged<T>(file, prefix + name, rows);
   };
   visit_ragged(columns, read_rows);
+  // What a file of an earlier version does not have is empty in every row.
+  const auto no_rows = [rows](const std::string&, auto& column) { column.ends.resize(rows); };
   if (file.contains(prefix + "nuclei")) {
     visit_nuclei(columns, read_rows);
   } else {
-    for (auto* column : {&columns.nucleus_ids, &columns.nucleus_sizes}) column->ends.resize(rows);
+    visit_nuclei(columns, no_rows);
+  }
+  if (file.contains(prefix + "top_log_probs")) {
+    visit_top(columns, read_rows);
+  } else {
+    visit_top(columns, no_rows);
   }
   return columns;
 }

@@ -23,6 +23,8 @@ struct SampleColumns {
   Ragged<std::int32_t> tokens;
   Ragged<float> log_probs;
   Ragged<std::int32_t> nucleus_ids, nucleus_sizes;
+  Ragged<std::int32_t> top_ids;
+  Ragged<float> top_log_probs;
   Ragged<std::uint8_t> mask;
   Ragged<std::int64_t> version, version_tokens, lease_history;
   Ragged<std::uint8_t> response, label, verifier, verdict;

@@ -36,7 +36,7 @@ void check_samples(const SampleFile& content, const std::filesystem::path& path)
 
 }  // namespace
 
-storage::Format sample_format() { return {"physarum.samples", 2}; }
+storage::Format sample_format() { return {"physarum.samples", 3}; }
 
 void write_samples(storage::File& file, const SampleFileHeader& header,
                    std::span<const Sample* const> samples) {

@@ -17,6 +17,7 @@ void write(ByteWriter& out, const SamplingOptions& options) {
   out.put(options.top_p);
   out.put(options.min_p);
   out.put(options.nucleus_limit);
+  out.put(options.top_log_probs);
   out.put(options.repetition_penalty);
   out.put(options.presence_penalty);
   out.put(options.frequency_penalty);
@@ -49,6 +50,7 @@ SamplingOptions read_sampling_options(ByteReader& in) {
   options.top_p = in.get<double>();
   options.min_p = in.get<double>();
   options.nucleus_limit = in.get<std::int64_t>();
+  options.top_log_probs = in.get<std::int64_t>();
   options.repetition_penalty = in.get<double>();
   options.presence_penalty = in.get<double>();
   options.frequency_penalty = in.get<double>();
@@ -62,6 +64,8 @@ SamplingOptions read_sampling_options(ByteReader& in) {
   require(options.top_p > 0 && options.top_p <= 1, "top-p is not in (0, 1]");
   require(options.min_p >= 0 && options.min_p <= 1, "min-p is not in [0, 1]");
   require(options.nucleus_limit >= 0, "a limit of recorded tokens is negative");
+  require(options.top_log_probs >= 0 && options.top_log_probs <= most_top_log_probs,
+          "the number of top log-probs is negative or too large");
   require(std::isfinite(options.repetition_penalty) && options.repetition_penalty > 0,
           "the repetition penalty is not above 0");
   require(std::isfinite(options.presence_penalty) && std::isfinite(options.frequency_penalty),
@@ -187,6 +191,8 @@ void write(ByteWriter& out, const Sample& sample) {
   out.put_vector(sample.log_probs);
   out.put_vector(sample.nuclei.ids);
   out.put_vector(sample.nuclei.ends);
+  out.put_vector(sample.top_log_probs.ids);
+  out.put_vector(sample.top_log_probs.log_probs);
   out.put_vector(sample.mask);
   out.put_vector(sample.versions);
   out.put(sample.reward);
@@ -211,6 +217,8 @@ Sample read_sample(ByteReader& in) {
   sample.log_probs = in.get_vector<float>();
   sample.nuclei.ids = in.get_vector<TokenId>();
   sample.nuclei.ends = in.get_vector<std::int64_t>();
+  sample.top_log_probs.ids = in.get_vector<TokenId>();
+  sample.top_log_probs.log_probs = in.get_vector<float>();
   sample.mask = in.get_vector<std::uint8_t>();
   sample.versions = in.get_vector<VersionRun>();
   sample.reward = in.get<double>();

@@ -72,6 +72,20 @@ TEST(EngineFigures, add_up_over_engines_that_work_beside_one_another) {
       "200.0 tokens/s, 10.00 requests/s, prefill share 0.20, reused share 0.50, mean batch 20.0");
 }
 
+TEST(EngineFigures, name_preemptions_and_narrowed_nuclei_where_there_are_any) {
+  std::vector<EngineFigures> engines(2);
+  EXPECT_FALSE(throughput(engines).contains("rollout/preemptions"));
+  EXPECT_FALSE(throughput(engines).contains("rollout/narrowed_nuclei"));
+  engines[0].preemptions = 3;
+  engines[1].preemptions = 4;
+  EXPECT_TRUE(throughput_text(throughput(engines)).ends_with("mean batch 0.0, 7 preemptions"));
+  engines[1].narrowed_nuclei = 20;
+  const auto all = throughput(engines);
+  EXPECT_EQ(all.at("rollout/preemptions"), 7);
+  EXPECT_EQ(all.at("rollout/narrowed_nuclei"), 20);
+  EXPECT_TRUE(throughput_text(all).ends_with(", 7 preemptions, 20 narrowed nuclei"));
+}
+
 TEST(EngineFigures, of_engines_that_did_nothing_are_zero) {
   EXPECT_EQ(throughput(std::vector<EngineFigures>(2)).at("rollout/tokens_per_s"), 0);
 }

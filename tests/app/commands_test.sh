@@ -72,6 +72,8 @@ for form in --slurm --slurm-components; do
   expect "check $form" "^train_job inputs/quickstart_sft.toml --lr 1e-5 " "$work/job.sbatch"
   expect "check $form" "^#SBATCH --signal=B:USR1@" "$work/job.sbatch"
 done
+"${PHYSARUM_PROGRAM:-build/bin/physarum}" check inputs/quickstart_sft.toml --ranks 6 --slurm --sglang-mem-fraction-static 0.2 >"$work/share.sbatch" </dev/null || fail "check --slurm with a share"
+expect "a share is of this machine" "^# Memory is asked for as if the nodes were the machine that wrote this script" "$work/share.sbatch"
 expect "check --slurm-components" "^#SBATCH --ntasks=3 " "$work/job.sbatch"
 "${PHYSARUM_PROGRAM:-build/bin/physarum}" check inputs/quickstart_sft.toml --ranks 6 --slurm-components --update-weight-threads 3 >"$work/job.sbatch" \
   </dev/null || fail "check with threads for weights"

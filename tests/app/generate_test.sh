@@ -31,6 +31,34 @@ done
 checks=$((checks + 1))
 [ "$(key "$(summary jsonl)" answers)" = 25 ] || fail "summary.json counts not 25 answers"
 
+# The likeliest tokens beside each drawn one: in the lines, in the file, and nothing else is changed.
+launch 3 generate "${model[@]}" --run-name top --prompt-data "$work/p.h5" --n-samples-per-prompt 5 --samples-jsonl \
+  --rollout-top-logprobs-num 3 --log-level warning || fail "generate with top log-probs"
+top=$work/runs/top/samples/samples_0
+checks=$((checks + 1))
+sed 's/,"output_token_logprobs":.*$/}/' "$top.jsonl" | cmp -s - "$lines" || fail "top log-probs change answers"
+expect "pairs of log-prob and id" '"output_token_logprobs":\[\[-[0-9.]+,[0-9]+\].*"output_top_logprobs":\[\[\[-[0-9.]+,[0-9]+\],\[-[0-9.]+,[0-9]+\],\[-[0-9.]+,[0-9]+\]\]' "$top.jsonl"
+"${PHYSARUM_PROGRAM:-build/bin/physarum}" inspect "$top.h5" >"$work/inspect.txt" </dev/null || fail "inspect"
+expect "inspect counts them" '^top log-probs: of [1-9][0-9]* tokens the 3 likeliest; [0-9]+ tokens were the likeliest themselves$' "$work/inspect.txt"
+if /usr/bin/python3 -c 'import h5py' 2>/dev/null; then
+  checks=$((checks + 1))
+  /usr/bin/python3 - "$top.h5" <<'END' || fail "the columns of top log-probs are not what the page of the format says"
+import sys
+import h5py
+import numpy
+
+with h5py.File(sys.argv[1]) as file:
+    def rows(name):
+        return numpy.split(file[name + "/values"][:], file[name + "/ends"][:-1])
+    for tokens, prompt, own, ids, tops in zip(rows("tokens"), file["sample/prompt_tokens"][:], rows("log_probs"),
+                                              rows("top_log_probs/ids"), rows("top_log_probs/log_probs")):
+        response = tokens[prompt:]
+        ids, tops = (row.reshape(len(response), 3) for row in (ids, tops))
+        assert (numpy.diff(tops) <= 0).all() and (own <= tops[:, 0]).all()
+        assert (tops[ids == response[:, None]] == own[(ids == response[:, None]).any(axis=1)]).all()
+END
+fi
+
 # Evaluation on several sets, each with figures of its own; the same for any number of engines.
 head -n 2 "$work/p.jsonl" > "$work/q.jsonl"
 for ranks in 2 4; do
@@ -86,5 +114,5 @@ refused 2 "two sets of prompts are called 'a'" -- "${good[@]}" --eval-prompt-dat
 launch 3 "${good[@]/refused/share}" --n-samples-per-prompt 5 --samples-jsonl --sglang-mem-fraction-static 0.1 --log-level warning || fail "generate with a share of the memory"
 same_answers "$work/runs/share/samples/samples_0.jsonl" "$work/runs/jsonl/samples/samples_0.jsonl"
 launch 1 check "${model[@]}" --num-rollout 1 --ranks 4 --sglang-mem-fraction-static 0.1 >"$work/check.txt" || fail "check with a share of the memory"
-expect "check shows the share" "memory: rollout rank: [0-9.]+ MB \\(weights [0-9.]+, key-value cache at most [0-9.]+, together 0.10 of [0-9.]+ for each of 4 ranks here\\)" "$work/check.txt"
+expect "check shows the share" "memory: rollout rank: [0-9.]+ MB \\(weights [0-9.]+, key-value cache at most [0-9.]+, together 0.10 of [0-9.]+ for each of 4 ranks on this machine\\)" "$work/check.txt"
 finish

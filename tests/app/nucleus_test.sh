@@ -36,6 +36,8 @@ exact narrow
 other "a limit below the nuclei" "$cut" "$narrow"
 expect "a warning when nuclei are made smaller" "the likeliest of them are drawn from .--rollout-nucleus-limit" "$work/runs/narrow/logs/rank-2.log"
 expect "and their size" '"rollout/top_p_kept_vocab_per_token": 16[,}]' "$work/runs/narrow/metrics.jsonl"
+expect "how many were made smaller" '"rollout/narrowed_nuclei": [1-9][0-9]*[,}]' "$work/runs/narrow/metrics.jsonl"
+expect "that is in the summary" '"rollout/narrowed_nuclei": [1-9]' "$work/runs/narrow/summary.json"
 same "top-k of as many" "$narrow" "$(trained top16 3 --rollout-top-k 16)"
 exact top16
 
@@ -47,7 +49,7 @@ exact all
 samples=$(ls "$work/runs/narrow/samples/"samples_*.h5 | head -n 1)
 "${PHYSARUM_PROGRAM:-build/bin/physarum}" inspect "$samples" >"$work/inspect.txt" </dev/null || fail "inspect"
 expect "inspect says that they are there" "^nuclei: [1-9][0-9]* tokens were drawn from recorded ids, 16 on average, at most 16$" "$work/inspect.txt"
-expect "inspect says the version of the format" "^format: physarum.samples, version 2$" "$work/inspect.txt"
+expect "inspect says the version of the format" "^format: physarum.samples, version 3$" "$work/inspect.txt"
 "${PHYSARUM_PROGRAM:-build/bin/physarum}" inspect "$(ls "$work/runs/whole/samples/"samples_*.h5 | head -n 1)" >"$work/inspect.txt" </dev/null || fail "inspect"
 checks=$((checks + 1))
 ! grep -q "^nuclei" "$work/inspect.txt" || fail "inspect speaks of nuclei that are not there"

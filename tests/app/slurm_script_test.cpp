@@ -33,6 +33,12 @@ TEST(SlurmScript, asks_for_what_the_largest_rank_needs) {
   EXPECT_EQ(text.find("hetjob"), std::string::npos);
 }
 
+TEST(SlurmScript, has_a_note_about_the_memory_if_there_is_one) {
+  auto noted = request();
+  noted.memory_note = "of this\nmachine";
+  EXPECT_TRUE(has_line(slurm_script(noted), "# of this machine"));
+}
+
 TEST(SlurmScript, gives_a_colocated_rank_the_memory_of_all_its_roles) {
   auto both = request();
   both.ranks = 2;

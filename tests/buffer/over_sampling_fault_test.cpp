@@ -90,6 +90,40 @@ TEST(OverSamplingFaults, what_comes_back_too_late_is_ignored) {
   expect_good_batches(circle);
 }
 
+TEST(OverSamplingFaults, what_comes_back_late_but_before_anybody_else_has_it_is_kept) {
+  auto options = recalling();
+  options.training_turns = 150;  // the next step begins after the deadline
+  Circle circle(options);
+  std::optional<sample::SampleGroup> kept;
+  const int engine = circle.engine_rank(0);
+  circle.token_engines[0]->before_hand_back = [&](auto& group) {
+    if (kept) return true;
+    kept = group;
+    return false;
+  };
+  for (int i = 0; i < 1000 && circle.counters().expired_leases == 0; ++i) circle.turn();
+  ASSERT_EQ(circle.counters().expired_leases, 1);
+  const auto hand_back = [&] {
+    circle.network().inject(engine, 0, static_cast<int>(exchange::MessageKind::hand_back),
+                            encode(exchange::HandBack{*kept}));
+    circle.turn();
+  };
+  const auto before = circle.counters().recalled_groups;
+  hand_back();
+  EXPECT_EQ(circle.counters().recalled_groups, before + 1);
+  EXPECT_EQ(circle.counters().repeated_groups, 0);
+  ASSERT_TRUE(circle.run()) << circle.head().describe();
+  std::vector<sample::Lease> later;
+  for (const auto& one : circle.token_engines) {
+    for (const auto& lease : one->leases)
+      if (lease.group == kept->id && lease.id != kept->lease) later.push_back(lease);
+  }
+  ASSERT_FALSE(later.empty());
+  ASSERT_FALSE(later.front().begun.empty()) << "its tokens are lost";
+  EXPECT_EQ(later.front().begun.front().tokens, kept->samples.front().tokens);
+  expect_good_batches(circle);
+}
+
 TEST(OverSamplingFaults, nobody_but_the_lessee_hands_back_and_only_what_was_lent) {
   Circle circle(recalling());
   const auto inject = [&](int from, const sample::SampleGroup& group) {

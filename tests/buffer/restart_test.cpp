@@ -224,7 +224,7 @@ TEST(BufferState, a_file_that_breaks_the_rules_is_refused) {
   });
 }
 
-TEST(BufferState, keeps_the_ids_that_tokens_were_drawn_from) {
+TEST(BufferState, keeps_what_is_recorded_of_the_distributions) {
   auto options = small_circle(Mode::async);
   options.buffer.max_weight_staleness = 2;
   options.save_at = 2;
@@ -232,7 +232,8 @@ TEST(BufferState, keeps_the_ids_that_tokens_were_drawn_from) {
   ASSERT_TRUE(circle.run());
   auto state = circle.trainers->snapshots.at(2);
   ASSERT_FALSE(state.groups.empty());
-  for (auto& one : state.groups.front().samples) one = st::with_nuclei(std::move(one));
+  for (auto& one : state.groups.front().samples)
+    one = st::with_top_log_probs(st::with_nuclei(std::move(one)));
   const test::TemporaryDirectory directory;
   EXPECT_EQ(through_a_file(state, directory)->groups, state.groups);
   EXPECT_EQ(BufferState::decode(state.encode()).groups, state.groups);

@@ -25,7 +25,7 @@ sample::BatchPlan make_plan() {
 auto all_messages() {
   const auto group = st::make_group(4, 2);
   return std::tuple{
-      WorkRequest{7, 3, WeightVersion(2), WeightVersion(1)},
+      WorkRequest{7, 3, WeightVersion(2), WeightVersion(1), {5, 6}},
       WorkReply{{st::make_lease(1), st::begun_lease(2)},
                 WeightVersion(4),
                 RunState::over,

@@ -380,6 +380,20 @@ TEST_F(Engine, clear_gives_everything_up) {
   expect_same(run_to_end(engine), alone(requests));
 }
 
+TEST_F(Engine, clear_leaves_siblings_alone_that_have_ended) {
+  auto engine = make_engine();
+  auto sampling = sampling_of(80);
+  sampling.min_response_tokens = 30;  // whole cache blocks of its own
+  const auto request = request_of(1, 20, sampling);
+  engine.add(request);
+  while (engine.unfinished() == 20) (void)engine.step();
+  ASSERT_GT(engine.unfinished(), 0);
+  engine.clear();
+  EXPECT_EQ(engine.unfinished(), 0);
+  engine.add(request);
+  expect_same(run_to_end(engine), alone({request}));
+}
+
 TEST_F(Engine, logits_that_are_not_finite_fail_the_answer) {
   const auto at = image_.catalogue().find("model.norm.weight");
   ASSERT_TRUE(at.has_value());

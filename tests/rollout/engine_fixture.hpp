@@ -140,6 +140,7 @@ inline void expect_same(const Answers& a, const Answers& b) {
     EXPECT_EQ(answer.response, other->second.response) << "sample " << id;
     EXPECT_EQ(answer.log_probs, other->second.log_probs) << "sample " << id;
     EXPECT_EQ(answer.nuclei, other->second.nuclei) << "sample " << id;
+    EXPECT_EQ(answer.top_log_probs, other->second.top_log_probs) << "sample " << id;
     EXPECT_EQ(answer.ending, other->second.ending) << "sample " << id;
   }
 }

@@ -61,6 +61,16 @@ TEST(RolloutOptions, training_flags_reach_the_leases) {
   EXPECT_EQ(sampling.stop_token_ids, (std::vector<base::TokenId>{3, 5, 69}));
 }
 
+TEST(RolloutOptions, top_log_probs_are_for_answers_of_both_kinds_and_no_more_than_tokens) {
+  const auto config = small_config();
+  EXPECT_EQ(read({}).training_sampling(config).top_log_probs, 0);
+  const auto options = read({"--rollout-top-logprobs-num", "70"});
+  EXPECT_EQ(options.training_sampling(config).top_log_probs, 70);
+  EXPECT_EQ(options.evaluation_sampling(config).top_log_probs, 70);
+  EXPECT_NO_THROW(options.validate(config));
+  EXPECT_THROW(read({"--rollout-top-logprobs-num", "71"}).validate(config), base::UserError);
+}
+
 TEST(RolloutOptions, nuclei_of_training_answers_are_recorded) {
   const auto config = small_config();
   const auto options = read({"--rollout-top-p", "0.9"});
@@ -163,6 +173,7 @@ TEST(RolloutOptions, nonsense_is_a_user_error_that_names_the_flag) {
       {"--rollout-min-p", {"-0.1", "1.1", "nan"}},
       {"--eval-min-p", {"-0.1", "1.1", "nan"}},
       {"--rollout-nucleus-limit", {"-1", "1.5", "nan"}},
+      {"--rollout-top-logprobs-num", {"-1", "1025", "nan"}},
       {"--rollout-repetition-penalty", {"0", "-1", "nan", "inf", "1e-300"}},
       {"--rollout-presence-penalty", {"-2.5", "3", "nan", "inf"}},
       {"--rollout-frequency-penalty", {"-2.5", "3", "nan", "-inf"}},

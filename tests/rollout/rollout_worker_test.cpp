@@ -345,6 +345,7 @@ TEST_F(Worker, a_recalled_group_goes_on_to_the_same_bits) {
   publish(0);
   auto lease = lease_of(0, 4, 0);
   lease.sampling.min_response_tokens = 12;
+  lease.sampling.top_log_probs = 2;
   head_.lend(lease);
   run_to(1);
   // The same prompt and samples under another group's number would be other samples: the group is
@@ -383,6 +384,8 @@ TEST_F(Worker, a_recalled_group_goes_on_to_the_same_bits) {
     const auto &now = group.samples[i], &then = whole.samples[i];
     EXPECT_EQ(now.tokens, then.tokens);
     EXPECT_EQ(now.log_probs, then.log_probs);
+    EXPECT_EQ(now.top_log_probs, then.top_log_probs);
+    EXPECT_EQ(now.top_log_probs.per_token(now.response_tokens()), 2);
     EXPECT_EQ(now.mask, then.mask);
     EXPECT_EQ(now.versions, then.versions);
     EXPECT_EQ(now.status, then.status);
@@ -443,6 +446,27 @@ TEST_F(Worker, a_group_of_another_prompt_or_length_begins_again) {
     head_.lend(lease);
     run_to(1);
     for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(sample_of(0, i).tokens, whole.samples[i].tokens);
+  }
+}
+
+TEST_F(Worker, a_group_with_another_number_of_top_log_probs_begins_again) {
+  publish(0);
+  auto lease = lease_of(0, 2, 0);
+  lease.sampling.top_log_probs = 2;
+  head_.lend(lease);
+  run_to(1);
+  const auto whole = head_.groups().at(0);
+  head_.forget(0);
+  lease.begun = whole.samples;
+  lease.begun[1].status = sample::SampleStatus::aborted;
+  lease.sampling.top_log_probs = 3;
+  lease.id = base::LeaseId(lease.id.value() + 1000);
+  head_.lend(lease);
+  run_to(1);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const auto& now = sample_of(0, i);
+    EXPECT_EQ(now.tokens, whole.samples[i].tokens);
+    EXPECT_EQ(now.top_log_probs.per_token(now.response_tokens()), 3);
   }
 }
 

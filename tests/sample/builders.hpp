@@ -68,6 +68,19 @@ inline Sample with_nuclei(Sample sample) {
   return sample;
 }
 
+/// The same with three likeliest tokens for each, of which the last may be missing.
+inline Sample with_top_log_probs(Sample sample) {
+  for (std::size_t i = 0; i < sample.mask.size(); ++i) {
+    const float likeliest = sample.log_probs[i];
+    const TokenId drawn = sample.tokens[static_cast<std::size_t>(sample.prompt_tokens) + i];
+    const bool all = draw(7, sample.id.value(), static_cast<std::uint32_t>(i), 0, 1) == 1;
+    sample.top_log_probs.push(
+        std::vector<TokenId>{drawn, drawn + 1, all ? drawn + 2 : no_alternative},
+        std::vector<float>{likeliest, likeliest - 0.5F, all ? likeliest - 2 : no_log_prob});
+  }
+  return sample;
+}
+
 inline SampleGroup make_group(std::int64_t group, std::int64_t n_samples,
                               std::int64_t version = 0) {
   SampleGroup result;
@@ -129,6 +142,7 @@ inline Lease make_lease(std::int64_t id = 5) {
   lease.deadline_s = 30;
   lease.sampling.min_p = 0.125;
   lease.sampling.nucleus_limit = 50;
+  lease.sampling.top_log_probs = 3;
   lease.sampling.stop_token_ids = {0, 2};
   lease.sampling.stop_strings = {"\n\n", std::string("a\0b", 3)};
   lease.sampling.repetition_penalty = 1.25;

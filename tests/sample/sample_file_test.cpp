@@ -75,40 +75,77 @@ TEST(SampleFile, nuclei_that_break_a_rule_are_the_users_error) {
   });
 }
 
+std::vector<Sample> top_samples() {
+  auto samples = testing::make_group(3, 5, 2).samples;
+  // One has none, as answers that were resumed from an older run.
+  for (const std::size_t i : {0U, 1U, 2U, 4U}) samples[i] = testing::with_top_log_probs(samples[i]);
+  return samples;
+}
+
+TEST(SampleFile, holds_the_likeliest_tokens_with_their_log_probs) {
+  const testing::Scratch scratch;
+  write_file(scratch / "s.h5", header(), top_samples());
+  EXPECT_EQ(read_samples(scratch / "s.h5").samples, top_samples());
+}
+
+TEST(SampleFile, top_log_probs_that_break_a_rule_are_the_users_error) {
+  const testing::Scratch scratch;
+  const auto refused = [&](auto spoil) {
+    auto samples = top_samples();
+    spoil(samples[1].top_log_probs);
+    write_file(scratch / "s.h5", header(), samples);
+    EXPECT_THROW((void)read_samples(scratch / "s.h5"), base::UserError);
+  };
+  refused([](auto& top) { top.ids[0] = -7; });
+  refused([](auto& top) { top.ids.pop_back(); });
+  refused([](auto& top) { top.log_probs.push_back(-1); });
+  refused([](auto& top) { top.log_probs[0] = 2; });
+  refused([](auto& top) {
+    top.ids.assign(top.ids.size() * 1000, 1);
+    top.log_probs.assign(top.ids.size(), -1);
+  });
+}
+
 template <class T>
 void copy_as(const storage::File& from, const std::string& name, storage::File& to) {
   if (from.info(name).element != storage::element_of<T>()) return;
   to.write_concatenated<T>(name, from.read_dataset<T>(name));
 }
 
-/// What version 1 had.
-void write_without_nuclei(const std::filesystem::path& from, const std::filesystem::path& path) {
+/// What `version` had.
+void write_old(int version, const std::filesystem::path& from, const std::filesystem::path& path) {
   const auto file = storage::File::open_read(from, sample_format());
-  storage::commit_file(
-      storage::real_file_system(), path, {}, {"physarum.samples", 1}, [&](storage::File& old) {
-        old.set_attribute("", "step", file.integer_attribute("", "step"));
-        old.set_attribute("", "seed", file.integer_attribute("", "seed"));
-        for (const char* name : {"purpose", "program_version"})
-          old.set_attribute("", name, std::string_view(file.string_attribute("", name)));
-        old.write_text("configuration", file.read_text("configuration"));
-        for (const auto& name : file.datasets()) {
-          if (name == "configuration" || name.starts_with("nuclei")) continue;
-          copy_as<std::int64_t>(file, name, old);
-          copy_as<std::uint64_t>(file, name, old);
-          copy_as<std::int32_t>(file, name, old);
-          copy_as<std::uint8_t>(file, name, old);
-          copy_as<float>(file, name, old);
-          copy_as<double>(file, name, old);
-        }
-      });
+  storage::commit_file(storage::real_file_system(), path, {}, {"physarum.samples", version},
+                       [&](storage::File& old) {
+                         old.set_attribute("", "step", file.integer_attribute("", "step"));
+                         old.set_attribute("", "seed", file.integer_attribute("", "seed"));
+                         for (const char* name : {"purpose", "program_version"})
+                           old.set_attribute("", name,
+                                             std::string_view(file.string_attribute("", name)));
+                         old.write_text("configuration", file.read_text("configuration"));
+                         for (const auto& name : file.datasets()) {
+                           if (name == "configuration" || name.starts_with("top_log_probs"))
+                             continue;
+                           if (version < 2 && name.starts_with("nuclei")) continue;
+                           copy_as<std::int64_t>(file, name, old);
+                           copy_as<std::uint64_t>(file, name, old);
+                           copy_as<std::int32_t>(file, name, old);
+                           copy_as<std::uint8_t>(file, name, old);
+                           copy_as<float>(file, name, old);
+                           copy_as<double>(file, name, old);
+                         }
+                       });
 }
 
-TEST(SampleFile, files_of_version_1_are_still_read) {
-  const testing::Scratch scratch;
-  write_file(scratch / "new.h5", header(), testing::make_group(3, 5, 2).samples);
-  write_without_nuclei(scratch / "new.h5", scratch / "old.h5");
-  EXPECT_EQ(storage::File::open_any(scratch / "old.h5").format().version, 1);
-  EXPECT_EQ(read_samples(scratch / "old.h5").samples, testing::make_group(3, 5, 2).samples);
+TEST(SampleFile, files_of_earlier_versions_are_still_read) {
+  for (const int version : {1, 2}) {
+    const testing::Scratch scratch;
+    const auto samples = version == 1 ? testing::make_group(3, 5, 2).samples : cut_samples();
+    write_file(scratch / "new.h5", header(), samples);
+    write_old(version, scratch / "new.h5", scratch / "old.h5");
+    EXPECT_EQ(storage::File::open_any(scratch / "old.h5").format().version, version);
+    EXPECT_EQ(read_samples(scratch / "old.h5").samples, samples);
+  }
 }
 
 TEST(SampleFile, may_hold_no_samples) {

@@ -92,6 +92,53 @@ TEST(Sample, nuclei_are_rising_ids_that_the_token_is_among) {
   EXPECT_NE(find_fault(supervised, Purpose::supervised), std::nullopt);
 }
 
+TEST(Sample, top_log_probs_are_equally_many_per_token_and_fall) {
+  Sample good = make_sample(7, 1, 3);
+  for (std::int64_t id = 8; good.response_tokens() < 2; ++id) good = make_sample(id, 1, 3);
+  good = testing::with_top_log_probs(std::move(good));
+  ASSERT_EQ(good.top_log_probs.per_token(good.response_tokens()), 3);
+  EXPECT_EQ(find_fault(good, Purpose::train), std::nullopt);
+  const auto nan = std::numeric_limits<float>::quiet_NaN();
+  const std::function<void(TopLogProbs&)> breaks[] = {
+      [](auto& t) { t.ids.pop_back(); },
+      [](auto& t) { t.log_probs.pop_back(); },
+      [](auto& t) { t.push(std::vector<TokenId>{1}, std::vector<float>{-1}); },
+      [](auto& t) { t.ids.clear(); },
+      [](auto& t) { t.log_probs.clear(); },
+      [](auto& t) { t.ids[0] = no_alternative; },
+      [](auto& t) { t.ids[1] = -2; },
+      [](auto& t) { t.log_probs[0] = 0.5F; },
+      [](auto& t) { t.log_probs[0] = t.log_probs[1] - 1; },
+      [](auto& t) { t.log_probs[1] = t.log_probs[0] + 0.125F; },
+      [](auto& t) { t.log_probs[1] = no_log_prob; },
+      [nan](auto& t) { t.log_probs[1] = nan; },
+      [](auto& t) { t.ids[2] = t.ids[2] == no_alternative ? 9 : no_alternative; },
+      [](auto& t) {
+        t.ids.assign(t.ids.size() / 3 * (most_top_log_probs + 1), 5);
+        t.log_probs.assign(t.ids.size(), -0.0F);
+      },
+  };
+  int number = 0;
+  for (const auto& break_it : breaks) {
+    Sample sample = good;
+    break_it(sample.top_log_probs);
+    EXPECT_NE(find_fault(sample, Purpose::train), std::nullopt) << "break " << number;
+    ++number;
+  }
+  Sample empty = good;
+  empty.top_log_probs = {};
+  empty.top_log_probs.push(std::vector<TokenId>{1}, std::vector<float>{-1});
+  EXPECT_NE(find_fault(empty, Purpose::train), std::nullopt) << "fewer than one for each token";
+  Sample supervised = good;
+  supervised.log_probs.clear();
+  EXPECT_NE(find_fault(supervised, Purpose::supervised), std::nullopt);
+  // What is masked later keeps them.
+  Sample masked = good;
+  mask_older_than(masked, WeightVersion(9));
+  EXPECT_EQ(find_fault(masked, Purpose::train), std::nullopt);
+  EXPECT_EQ(masked.top_log_probs, good.top_log_probs);
+}
+
 TEST(Sample, supervised_ones_carry_no_log_probs) {
   Sample sample = make_sample(7, 1, 3);
   EXPECT_NE(find_fault(sample, Purpose::supervised), std::nullopt);

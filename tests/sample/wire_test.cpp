@@ -50,6 +50,12 @@ SampleGroup make_cut_group() {
   return group;
 }
 
+SampleGroup make_top_group() {
+  auto group = testing::make_group(5, 3);
+  for (auto& sample : group.samples) sample = testing::with_top_log_probs(std::move(sample));
+  return group;
+}
+
 BatchPlan make_plan() {
   BatchPlan plan;
   plan.step = 3;
@@ -62,6 +68,7 @@ BatchPlan make_plan() {
 TEST(Wire, returns_what_was_written) {
   EXPECT_EQ(decode_group(encode(testing::make_group(5, 4))), testing::make_group(5, 4));
   EXPECT_EQ(decode_group(encode(make_cut_group())), make_cut_group());
+  EXPECT_EQ(decode_group(encode(make_top_group())), make_top_group());
   EXPECT_EQ(decode_lease(encode(testing::make_lease())), testing::make_lease());
   EXPECT_EQ(decode_lease(encode(testing::begun_lease())), testing::begun_lease());
   EXPECT_EQ(decode_plan(encode(make_plan())), make_plan());
@@ -138,6 +145,10 @@ TEST(Wire, sampling_options_that_make_no_sense_are_malformed) {
   refused([](SamplingOptions& o) { o.top_p = 0; });
   refused([](SamplingOptions& o) { o.min_p = 1.5; });
   refused([](SamplingOptions& o) { o.nucleus_limit = -1; });
+  for (const std::int64_t bad :
+       {std::int64_t{-1}, most_top_log_probs + 1, std::numeric_limits<std::int64_t>::max()}) {
+    refused([bad](SamplingOptions& o) { o.top_log_probs = bad; });
+  }
   refused([](SamplingOptions& o) { o.min_response_tokens = -1; });
   refused([](SamplingOptions& o) { o.max_response_tokens = -1; });
   refused([](SamplingOptions& o) { o.stop_token_ids = {3, -1}; });
@@ -160,6 +171,7 @@ void expect_truncations_refused(const Bytes& good, Decode decode) {
 TEST(Wire, every_truncation_is_malformed) {
   expect_truncations_refused(encode(testing::make_group(5, 3)), decode_group);
   expect_truncations_refused(encode(make_cut_group()), decode_group);
+  expect_truncations_refused(encode(make_top_group()), decode_group);
   expect_truncations_refused(encode(testing::make_lease()), decode_lease);
   expect_truncations_refused(encode(make_plan()), decode_plan);
 }
@@ -191,6 +203,8 @@ TEST(Wire, flipped_bits_are_refused_or_harmless) {
   expect_flips_survived(encode(testing::make_group(5, 3)), decode_group,
                         [](const SampleGroup& group) { return !find_fault(group); });
   expect_flips_survived(encode(make_cut_group()), decode_group,
+                        [](const SampleGroup& group) { return !find_fault(group); });
+  expect_flips_survived(encode(make_top_group()), decode_group,
                         [](const SampleGroup& group) { return !find_fault(group); });
   expect_flips_survived(encode(testing::make_lease()), decode_lease,
                         [](const Lease& lease) { return lease.id.valid() && lease.n_samples > 0; });

@@ -25,6 +25,13 @@ using base::WeightVersion;
 
 using ByteView = std::span<const std::byte>;
 
+/// What an engine has counted since it began.
+struct EngineCounters {
+  std::int64_t preemptions = 0;      ///< answers that gave their memory to older ones
+  std::int64_t narrowed_nuclei = 0;  ///< nuclei that a limit made smaller
+  friend bool operator==(const EngineCounters&, const EngineCounters&) = default;
+};
+
 /// Engine to head. Parked there until there is work, a newer version or the end.
 struct WorkRequest {
   static constexpr MessageKind kind = MessageKind::work_request;
@@ -32,6 +39,7 @@ struct WorkRequest {
   std::int64_t replies_seen = 0;  ///< a request that crossed a reply is void: another one follows
   WeightVersion known;            ///< newest version that the engine was told of
   WeightVersion current;          ///< version of its weights
+  EngineCounters counters = {};
 };
 
 enum class RunState : std::uint8_t { going, over };

@@ -27,8 +27,8 @@ class WorkClient {
   /// One turn: receives, and asks for work if no question is open or more room has come since.
   /// `free_samples`: how many further samples this engine can decode now (0 is fine: it still
   /// learns of new versions and of the end). `current`: version of the engine's weights, invalid
-  /// before the first pull. True if a message came.
-  bool poll(std::int64_t free_samples, WeightVersion current);
+  /// before the first pull. `counters` go with a question. True if a message came.
+  bool poll(std::int64_t free_samples, WeightVersion current, const EngineCounters& counters = {});
 
   /// Leases that came since the last call, in the order in which they should be worked on. A group
   /// may be larger than the room that was offered if the engine had no other work.
@@ -64,7 +64,7 @@ class WorkClient {
   void receive(const Envelope& envelope);
   void recall(const Recall& recall);
   void check_answer(const sample::SampleGroup& group) const;
-  void ask(std::int64_t free_samples, WeightVersion current);
+  void ask(std::int64_t free_samples, WeightVersion current, const EngineCounters& counters);
   void end();
   Transport& transport_;
   std::vector<WorldRank> buffers_;

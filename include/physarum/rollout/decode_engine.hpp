@@ -52,6 +52,8 @@ struct Generated {
   std::vector<float> log_probs;
   /// The ids that each token was drawn from; none at all unless sampling.records_nuclei().
   base::TokenSets nuclei;
+  /// sampling.top_log_probs of each token.
+  sample::TopLogProbs top_log_probs;
   std::vector<sample::VersionRun> versions;
   Ending ending = Ending::stopped;
   double seconds = 0;  ///< from the first work on its prompt
@@ -63,8 +65,9 @@ struct GenerateRequest {
   base::SampleId first_sample;        ///< the i-th answer is drawn from the numbers of this id + i
   std::int64_t n_samples = 1;
   sample::SamplingOptions sampling;
-  /// None, or one for each answer: response, log_probs, versions and seconds that it has already
-  /// (perhaps none). It goes on behind them, with the random number of its next position.
+  /// None, or one for each answer: response, log_probs, nuclei, top_log_probs, versions and seconds
+  /// that it has already (perhaps none). It goes on behind them, with the random number of its next
+  /// position.
   std::vector<Generated> begun = {};
 };
 

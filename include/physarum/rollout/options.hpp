@@ -37,7 +37,8 @@ struct RolloutOptions {
   double min_p = 0.0;
   /// Most ids recorded of what is left for a token; of more only the likeliest are left. 0: none.
   std::int64_t nucleus_limit = 4096;
-  double repetition_penalty = 1.0;  ///< penalties hold for evaluation too
+  std::int64_t top_logprobs_num = 0;  ///< likeliest tokens recorded for each token of an answer
+  double repetition_penalty = 1.0;    ///< penalties hold for evaluation too
   double presence_penalty = 0.0;
   double frequency_penalty = 0.0;
   std::optional<std::int64_t> max_context_len;   ///< unset: what the model can
@@ -84,8 +85,8 @@ struct RolloutOptions {
 };
 
 /// --rollout-temperature, --rollout-top-p, --rollout-top-k, --rollout-min-p,
-/// --rollout-nucleus-limit, --rollout-repetition-penalty, --rollout-presence-penalty,
-/// --rollout-frequency-penalty,
+/// --rollout-nucleus-limit, --rollout-top-logprobs-num, --rollout-repetition-penalty,
+/// --rollout-presence-penalty, --rollout-frequency-penalty,
 /// --rollout-max-context-len, --rollout-max-prompt-len, --rollout-max-response-len,
 /// --rollout-min-response-len, --rollout-stop-token-ids, --rollout-stop, --eval-temperature,
 /// --eval-top-p, --eval-top-k, --eval-min-p, --eval-max-response-len, --eval-min-response-len,

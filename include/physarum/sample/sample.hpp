@@ -9,6 +9,7 @@
 
 #include "physarum/sample/ids.hpp"
 #include "physarum/sample/purpose.hpp"
+#include "physarum/sample/top_log_probs.hpp"
 
 namespace physarum::sample {
 
@@ -52,6 +53,7 @@ struct Sample {
   /// off: its log-prob, and all that training computes of it, is of the softmax over them. One set
   /// per response token, or none at all.
   base::TokenSets nuclei;
+  TopLogProbs top_log_probs;         ///< none if not asked for, or supervised
   std::vector<std::uint8_t> mask;    ///< one per response token; 1: trained
   std::vector<VersionRun> versions;  ///< their tokens sum up to the response
   double reward = 0;
@@ -79,7 +81,8 @@ void mask_older_than(Sample& sample, WeightVersion version);
 
 /// Says what is wrong with a sample that is about to be stored, if anything: ids, lengths, values
 /// of the mask, log-probs (finite and not positive on trained tokens, 0 on others; none at all if
-/// supervised), nuclei (rising ids that the token is among; none
+/// supervised), nuclei (rising ids that the token is among; none if supervised), top log-probs
+/// (equally many for each token, falling, none below a trained token's own that comes first; none
 /// if supervised), versions' tokens summing up, a final status, a finite reward.
 [[nodiscard]] std::optional<std::string> find_fault(const Sample& sample, Purpose purpose);
 

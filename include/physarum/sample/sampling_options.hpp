@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "physarum/sample/ids.hpp"
+#include "physarum/sample/top_log_probs.hpp"
 
 namespace physarum::sample {
 
@@ -20,6 +21,9 @@ struct SamplingOptions {
   /// Most ids that are recorded of what top-k, top-p and min-p leave for a token; no more are left.
   /// 0: nothing is recorded.
   std::int64_t nucleus_limit = 0;
+  /// So many likeliest tokens are recorded for each token of an answer, with their log-probs; at
+  /// most most_top_log_probs.
+  std::int64_t top_log_probs = 0;
   // Shape what is drawn, not what is recorded as log-probability.
   double repetition_penalty = 1.0;       ///< > 0; divides positive logits of tokens seen; 1: off
   double presence_penalty = 0.0;         ///< subtracted from logits of tokens of the answer; 0: off
