@@ -134,6 +134,10 @@ void TrainerRole::publish(base::WeightVersion version) {
   metrics_["perf/update_weights_time"] = result.seconds;
   metrics_["perf/update_weights_density"] = result.density;
   metrics_["perf/update_weights_wire_bytes"] = static_cast<double>(result.wire_bytes);
+  metrics_["perf/update_weights_image_bytes"] =
+      static_cast<double>(setup_.catalogue->total_bytes());
+  metrics_["perf/update_weights_encode_time"] = result.encode_s;
+  metrics_["perf/update_weights_put_time"] = result.put_s;
   client_.report_published(version);
 }
 

@@ -79,6 +79,26 @@ base::Scalars rollout_metrics(Samples samples) {
   return metrics;
 }
 
+base::Scalars engine_metrics(const exchange::EngineCounters& now,
+                             const exchange::EngineCounters& before) {
+  using Member = exchange::EngineCounters::Member;
+  const auto since = [&](Member member, double unit) {
+    return static_cast<double>(now.*member - before.*member) * unit;
+  };
+  using Counters = exchange::EngineCounters;
+  return {{"rollout/preemptions", static_cast<double>(now.preemptions)},
+          {"rollout/narrowed_nuclei", static_cast<double>(now.narrowed_nuclei)},
+          {"perf/pull_weights_retries", static_cast<double>(now.pull_retries)},
+          {"perf/pull_weights_failures", static_cast<double>(now.pull_failures)},
+          {"perf/pull_weights_count", since(&Counters::pulls, 1)},
+          {"perf/pull_weights_bytes", since(&Counters::pull_bytes, 1)},
+          {"perf/pull_weights_get_time", since(&Counters::pull_get_us, 1e-6)},
+          {"perf/pull_weights_apply_time", since(&Counters::pull_apply_us, 1e-6)},
+          {"perf/pull_weights_verify_time", since(&Counters::pull_verify_us, 1e-6)},
+          {"perf/swap_weights_count", since(&Counters::swaps, 1)},
+          {"perf/swap_weights_time", since(&Counters::swap_us, 1e-6)}};
+}
+
 double offpolicy_token_ratio(Samples samples, std::int64_t step) {
   double older = 0, all = 0;
   for (const auto& sample : samples) {

@@ -9,6 +9,8 @@
 
 #include "physarum/sample/batch.hpp"
 
+#include "physarum/exchange/messages.hpp"
+
 namespace physarum::buffer {
 
 /// Metrics of a rollout batch under slime's names: rollout/raw_reward, rollout/response_len/*,
@@ -19,6 +21,12 @@ namespace physarum::buffer {
 /// max_staleness. Samples without versions are left out.
 [[nodiscard]] base::Scalars staleness_metrics(std::span<const sample::SampleSummary> samples,
                                               std::int64_t step);
+
+/// What engines have counted: rollout/preemptions and the like, and perf/pull_weights_retries and
+/// _failures, since they began; perf/pull_weights_* and perf/swap_weights_*, in counts, bytes and
+/// seconds of all engines together, since `before`.
+[[nodiscard]] base::Scalars engine_metrics(const exchange::EngineCounters& now,
+                                           const exchange::EngineCounters& before);
 
 /// The share of trained tokens that weights older than those of `step` made. Before masking.
 [[nodiscard]] double offpolicy_token_ratio(std::span<const sample::SampleSummary> samples,

@@ -136,9 +136,9 @@ void TakeDesk::report(const std::vector<sample::SampleSummary>& samples) {
   metrics["rollout/fully_async/stale_groups_filtered"] = static_cast<double>(counters.stale_groups);
   metrics["rollout/fully_async/aborted_groups_filtered"] =
       static_cast<double>(counters.aborted_groups);
-  const auto engines_counted = work_.engine_counters();
-  metrics["rollout/preemptions"] = static_cast<double>(engines_counted.preemptions);
-  metrics["rollout/narrowed_nuclei"] = static_cast<double>(engines_counted.narrowed_nuclei);
+  const auto counted = work_.engine_counters();
+  metrics.merge(engine_metrics(counted, std::exchange(counted_before_, counted)));
+  metrics["perf/pull_weights_versions_behind"] = static_cast<double>(work_.most_versions_behind());
   if (schedule_.policy().form == BatchForm::first_accepted) report_over_sampling(samples, metrics);
   const double seconds = context_.clock.now_s() - work_.first_lease_s(step_);
   double tokens = 0;

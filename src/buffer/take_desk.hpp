@@ -65,6 +65,7 @@ class TakeDesk {
   std::optional<sample::BatchPlan> plan_;
   std::vector<GroupId> groups_;
   std::set<WorldRank> fetched_;
+  exchange::EngineCounters counted_before_;      ///< what engines had counted at the last report
   std::optional<exchange::Errand> errand_;       ///< not handed out yet
   std::optional<exchange::Errand> plan_errand_;  ///< goes with the batch under way
   bool stopping_ = false;

@@ -22,6 +22,7 @@ WorkDesk::WorkDesk(ServerContext& context, Schedule& schedule)
 
 void WorkDesk::ask(WorldRank engine, const exchange::WorkRequest& request) {
   counted_[engine] = request.counters;
+  versions_[engine] = request.current;
   // It crossed an answer; the engine asks again when it has seen that one.
   if (request.replies_seen != replies_[engine]) return;
   parked_[engine] = {request, request.free_samples, {}};
@@ -203,11 +204,19 @@ bool WorkDesk::answer() {
   return answered;
 }
 
+std::int64_t WorkDesk::most_versions_behind() const {
+  std::int64_t most = 0;
+  for (const auto& [engine, version] : versions_) {
+    if (!version.valid() || !schedule_.published().valid()) continue;
+    most = std::max(most, schedule_.published().value() - version.value());
+  }
+  return most;
+}
+
 exchange::EngineCounters WorkDesk::engine_counters() const {
   exchange::EngineCounters all;
   for (const auto& [engine, counted] : counted_) {
-    all.preemptions += counted.preemptions;
-    all.narrowed_nuclei += counted.narrowed_nuclei;
+    for (const auto member : exchange::EngineCounters::members) all.*member += counted.*member;
   }
   return all;
 }

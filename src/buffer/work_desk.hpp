@@ -39,6 +39,8 @@ class WorkDesk {
   [[nodiscard]] std::int64_t next_lease() const { return leases_.next_id(); }
   /// Of all engines, each as it was when it last asked, lost ones included.
   [[nodiscard]] exchange::EngineCounters engine_counters() const;
+  /// How many versions the weights of the slowest engine were behind when it last asked.
+  [[nodiscard]] std::int64_t most_versions_behind() const;
   /// When the first group of a step was lent; forgets earlier steps.
   [[nodiscard]] double first_lease_s(std::int64_t step);
   [[nodiscard]] std::string describe() const;
@@ -67,6 +69,7 @@ class WorkDesk {
   std::map<WorldRank, std::int64_t> replies_;
   std::map<WorldRank, std::vector<exchange::Recall>> recalls_;  ///< not told yet
   std::map<WorldRank, exchange::EngineCounters> counted_;
+  std::map<WorldRank, WeightVersion> versions_;  ///< that engines work with
   std::map<std::int64_t, double> first_lease_s_;
   exchange::RunState state_ = exchange::RunState::going;
 };

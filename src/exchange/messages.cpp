@@ -15,8 +15,7 @@ Bytes encode(const WorkRequest& message) {
   out.put(message.replies_seen);
   out.put(message.known);
   out.put(message.current);
-  out.put(message.counters.preemptions);
-  out.put(message.counters.narrowed_nuclei);
+  for (const auto member : EngineCounters::members) out.put(message.counters.*member);
   return out.take();
 }
 
@@ -28,10 +27,10 @@ WorkRequest decode(ByteView bytes) {
     message.replies_seen = in.get<std::int64_t>();
     message.known = in.get<WeightVersion>();
     message.current = in.get<WeightVersion>();
-    message.counters.preemptions = in.get<std::int64_t>();
-    message.counters.narrowed_nuclei = in.get<std::int64_t>();
-    require(message.counters.preemptions >= 0 && message.counters.narrowed_nuclei >= 0,
-            "an engine has counted less than nothing");
+    for (const auto member : EngineCounters::members) {
+      message.counters.*member = in.get<std::int64_t>();
+      require(message.counters.*member >= 0, "an engine has counted less than nothing");
+    }
     require(message.free_samples >= 0 && message.free_samples <= most_samples,
             "an engine's room is out of range");
     return message;

@@ -55,12 +55,30 @@ bool RolloutWorker::Impl::advance() {
   return busy;
 }
 
+exchange::EngineCounters RolloutWorker::Impl::counters() const {
+  const auto us = [](double seconds) { return static_cast<std::int64_t>(seconds * 1e6); };
+  const auto& engine = engine_.statistics();
+  const auto& pulls = follower_.figures();
+  exchange::EngineCounters counters;
+  counters.preemptions = engine.preemptions;
+  counters.narrowed_nuclei = engine.narrowed_nuclei;
+  counters.pulls = pulls.pulls;
+  counters.pull_bytes = pulls.wire_bytes;
+  counters.pull_retries = pulls.retries;
+  counters.pull_failures = pulls.failures;
+  counters.pull_get_us = us(pulls.get_s);
+  counters.pull_apply_us = us(pulls.apply_s);
+  counters.pull_verify_us = us(pulls.pull_s - pulls.get_s - pulls.apply_s);
+  counters.swaps = engine.weight_swaps;
+  counters.swap_us = us(engine.swap_s);
+  return counters;
+}
+
 bool RolloutWorker::Impl::poll() {
   std::int64_t room = engine_.free_sequences();
   for (const auto& work : waiting_) room -= work.lease().n_samples;
   const bool busy =
-      partners_.work.poll(std::max<std::int64_t>(room, 0), engine_.version(),
-                          {engine_.statistics().preemptions, engine_.statistics().narrowed_nuclei});
+      partners_.work.poll(std::max<std::int64_t>(room, 0), engine_.version(), counters());
   for (auto& lease : partners_.work.take_leases()) {
     waiting_.emplace_back(std::move(lease), prompts_);
   }

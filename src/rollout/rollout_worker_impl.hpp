@@ -31,6 +31,7 @@ class RolloutWorker::Impl {
     never,  ///< older ones are needed than the engine or the store has
   };
 
+  [[nodiscard]] exchange::EngineCounters counters() const;
   bool poll();
   bool follow_weights();
   [[nodiscard]] bool weights_are_held() const;

@@ -24,7 +24,10 @@ std::optional<weights::PullResult> WeightFollower::advance(std::int64_t budget_b
   figures_.deltas += result->deltas;
   figures_.wire_bytes += result->wire_bytes;
   figures_.retries += result->retries;
+  figures_.failures += result->failures;
   figures_.pull_s += result->seconds;
+  figures_.get_s += result->get_s;
+  figures_.apply_s += result->apply_s;
   return result;
 }
 

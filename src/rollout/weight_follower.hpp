@@ -17,7 +17,10 @@ class WeightFollower {
     std::int64_t deltas = 0;  ///< versions that came as deltas
     std::int64_t wire_bytes = 0;
     std::int64_t retries = 0;
+    std::int64_t failures = 0;  ///< of them, those with wrong bytes
     double pull_s = 0;
+    double get_s = 0;    ///< of pull_s
+    double apply_s = 0;  ///< of pull_s
   };
 
   WeightFollower(weights::Puller& puller, weights::CataloguePtr catalogue);

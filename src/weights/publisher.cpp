@@ -239,7 +239,13 @@ PublishResult Publisher::Impl::publish(base::WeightVersion version,
     parallel::together(
         trainers_, [&] { open_slot(deadline); }, deadline);
   parallel::together(
-      trainers_, [&] { full ? put_full(deadline) : put_delta(deadline); }, deadline);
+      trainers_,
+      [&] {
+        const base::Stopwatch putting;
+        full ? put_full(deadline) : put_delta(deadline);
+        result.put_s = putting.seconds();
+      },
+      deadline);
   parallel::together(
       trainers_, [&] { make_visible(result); }, deadline);
   if (full) {

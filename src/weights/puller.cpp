@@ -71,15 +71,24 @@ void Puller::Impl::step(std::int64_t& budget, const base::Deadline& deadline) {
   if (deadline.expired()) {
     parallel::throw_deadline("puller", "a stable version of the weights", deadline);
   }
+  const base::Stopwatch watch;
   switch (stage_) {
     case Stage::plan:
-      return plan(deadline);
+      plan(deadline);
+      result_.get_s += watch.seconds();
+      return;
     case Stage::head:
-      return read_heads(deadline);
+      read_heads(deadline);
+      result_.get_s += watch.seconds();
+      return;
     case Stage::fetch:
-      return fetch(budget, deadline);
+      fetch(budget, deadline);
+      result_.get_s += watch.seconds();
+      return;
     case Stage::apply:
-      return apply(budget);
+      apply(budget);
+      result_.apply_s += watch.seconds();
+      return;
     case Stage::verify:
       return verify(budget);
     case Stage::done:

@@ -68,6 +68,20 @@ checks=$((checks + 1))
 for name in command seed ranks seconds exit steps final_weights_checksum train/loss eval/arithmetic; do
   [ -n "$(key "$work/runs/sync/summary.json" "$name")" ] || fail "summary.json has no $name"
 done
+python3 - "$work/runs/sync/metrics.jsonl" <<'PYTHON' || fail "the way of the weights does not show in the metrics"
+import json, sys
+steps = [json.loads(line) for line in open(sys.argv[1])]
+total = {}
+for step in steps:
+    for name, value in step.items():
+        total[name] = total.get(name, 0) + value
+# Two engines pull versions 0, 1 and 2, and wait for each.
+assert total["perf/pull_weights_count"] >= 4 and total["perf/swap_weights_count"] >= 4, total
+for name in ("bytes", "get_time", "verify_time"): assert total["perf/pull_weights_" + name] > 0, name
+for name in ("encode_time", "put_time", "image_bytes", "wire_bytes"): assert total["perf/update_weights_" + name] > 0, name
+assert total["perf/swap_weights_time"] > 0 and total["perf/pull_weights_failures"] == 0, total
+assert total["perf/pull_weights_retries"] >= 0 and total["perf/pull_weights_versions_behind"] >= 0, total
+PYTHON
 [ "$(grep -c train/loss "$work/runs/sync/metrics.jsonl")" = 3 ] || fail "metrics.jsonl has not 3 steps"
 ls "$work/runs/sync/"events.out.tfevents.* >/dev/null || fail "no TensorBoard events"
 finish

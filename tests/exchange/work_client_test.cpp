@@ -44,10 +44,10 @@ TEST_F(WorkClientTest, asks_once_and_again_when_there_is_more_room) {
 }
 
 TEST_F(WorkClientTest, sends_what_the_engine_has_counted_with_each_question) {
-  client_.poll(4, WeightVersion(1), {3, 20});
-  EXPECT_EQ(next_request()->counters, (EngineCounters{3, 20}));
-  client_.poll(5, WeightVersion(1), {4, 20});
-  EXPECT_EQ(next_request()->counters, (EngineCounters{4, 20}));
+  client_.poll(4, WeightVersion(1), {.preemptions = 3, .narrowed_nuclei = 20});
+  EXPECT_EQ(next_request()->counters, (EngineCounters{.preemptions = 3, .narrowed_nuclei = 20}));
+  client_.poll(5, WeightVersion(1), {.preemptions = 4, .narrowed_nuclei = 20});
+  EXPECT_EQ(next_request()->counters, (EngineCounters{.preemptions = 4, .narrowed_nuclei = 20}));
 }
 
 TEST_F(WorkClientTest, hands_leases_on_and_groups_in_to_their_owner) {

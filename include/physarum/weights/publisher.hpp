@@ -19,7 +19,8 @@ struct PublishResult {
   Kind kind = Kind::full;
   double density = 1;           ///< changed share of all elements; 1 for a full one
   std::int64_t wire_bytes = 0;  ///< put into the store, digests included
-  double encode_s = 0;          ///< slowest rank
+  double encode_s = 0;          ///< comparing, encoding and digests; slowest rank
+  double put_s = 0;             ///< this rank, until its part is in the store
   double seconds = 0;           ///< this rank, from entry to visible
 };
 

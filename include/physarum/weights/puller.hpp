@@ -26,6 +26,8 @@ struct PullResult {
   std::int64_t retries = 0;     ///< attempts that lost a race or failed verification
   std::int64_t failures = 0;    ///< of them, those that failed verification: bytes were wrong
   double seconds = 0;           ///< inside the puller, waiting between advance() calls excluded
+  double get_s = 0;             ///< of them, looking and transferring
+  double apply_s = 0;           ///< of them, decoding deltas into the image
 };
 
 /// A pull failed verification or lost its race in every attempt. The image has no version if any of
