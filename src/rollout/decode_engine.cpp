@@ -116,6 +116,9 @@ DecodeEngine& DecodeEngine::operator=(DecodeEngine&&) noexcept = default;
 void DecodeEngine::set_weights(const weights::Image& image, PauseGenerationMode mode) {
   impl_->set_weights(image, mode);
 }
+std::optional<std::string> DecodeEngine::difference(const weights::Image& image) const {
+  return impl_->difference(image);
+}
 base::WeightVersion DecodeEngine::version() const { return impl_->version(); }
 std::int64_t DecodeEngine::response_room(std::int64_t prompt_tokens,
                                          const sample::SamplingOptions& sampling) const {

@@ -26,6 +26,9 @@ class DecodeEngine::Impl {
        std::optional<text::Tokenizer> tokenizer);
 
   void set_weights(const weights::Image& image, PauseGenerationMode mode);
+  [[nodiscard]] std::optional<std::string> difference(const weights::Image& image) const {
+    return weights_.difference(image);
+  }
   [[nodiscard]] base::WeightVersion version() const { return weights_.version(); }
   [[nodiscard]] std::int64_t response_room(std::int64_t prompt_tokens,
                                            const sample::SamplingOptions& sampling) const;

@@ -1,10 +1,13 @@
 #include "engine_weights.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "physarum/base/contracts.hpp"
 
 #include "physarum/weights/convert.hpp"
+
+#include "weight_walk.hpp"
 
 namespace physarum::rollout {
 
@@ -62,6 +65,16 @@ LayerWeights make_layer(const model::ModelConfig& c, std::int64_t index, Storage
   }
   return layer;
 }
+
+/// "model.norm.weight, element 17".
+std::string name_of(const weights::Catalogue& catalogue, std::int64_t offset) {
+  for (std::int64_t i = 0; i < catalogue.size(); ++i) {
+    const auto place = catalogue.elements(i);
+    if (offset < place.begin || offset >= place.end) continue;
+    return catalogue.spec(i).name + ", element " + std::to_string(offset - place.begin);
+  }
+  return "element " + std::to_string(offset);
+}
 }  // namespace
 
 EngineWeights::EngineWeights(const model::ModelConfig& config)
@@ -94,75 +107,79 @@ std::span<const std::byte> EngineWeights::bytes_of(const weights::Image& image, 
                                static_cast<std::size_t>(count * bytes));
 }
 
-void EngineWeights::copy(const weights::Image& image, std::int64_t offset, model::AlignedBuffer& to,
-                         std::int64_t first, std::int64_t count) {
-  weights::from_transfer(
-      bytes_of(image, offset, count), type_,
-      to.span().subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)));
-}
+/// Takes every part from an image.
+class EngineWeights::Loader {
+ public:
+  Loader(EngineWeights& weights, const weights::Image& image) : weights_(weights), image_(image) {}
 
-void EngineWeights::pack(const weights::Image& image, std::int64_t offset, model::PackedMatrix& to,
-                         std::int64_t first, std::int64_t rows) {
-  const auto piece = piece_rows(to.in());
-  scratch_.reserve(std::min(rows, piece) * to.in());
-  for (std::int64_t row = 0; row < rows; row += piece) {
-    const auto some = std::min(piece, rows - row);
-    const auto count = some * to.in();
-    weights::from_transfer(bytes_of(image, offset + row * to.in(), count), type_,
-                           scratch_.span().first(static_cast<std::size_t>(count)));
-    to.pack(first + row, some, scratch_.data(), to.in());
+  void values(std::int64_t offset, model::AlignedBuffer& to, std::int64_t first,
+              std::int64_t count) {
+    weights::from_transfer(
+        weights_.bytes_of(image_, offset, count), weights_.type_,
+        to.span().subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)));
   }
-}
 
-void EngineWeights::load_layer(const weights::Image& image, const model::LayerOffsets& at,
-                               LayerWeights& layer) {
-  const auto queries = config_.query_width();
-  const auto keys = config_.key_value_width();
-  copy(image, at.input_norm, layer.input_norm, 0, config_.hidden_size);
-  pack(image, at.query, layer.query_key_value, 0, queries);
-  pack(image, at.key, layer.query_key_value, queries, keys);
-  pack(image, at.value, layer.query_key_value, queries + keys, keys);
-  if (config_.query_key_value_bias) {
-    copy(image, at.query_bias, layer.query_key_value_bias, 0, queries);
-    copy(image, at.key_bias, layer.query_key_value_bias, queries, keys);
-    copy(image, at.value_bias, layer.query_key_value_bias, queries + keys, keys);
+  void rows(std::int64_t offset, model::PackedMatrix& to, std::int64_t first, std::int64_t rows) {
+    auto& scratch = weights_.scratch_;
+    const auto piece = piece_rows(to.in());
+    scratch.reserve(std::min(rows, piece) * to.in());
+    for (std::int64_t row = 0; row < rows; row += piece) {
+      const auto some = std::min(piece, rows - row);
+      const auto count = some * to.in();
+      weights::from_transfer(weights_.bytes_of(image_, offset + row * to.in(), count),
+                             weights_.type_, scratch.span().first(static_cast<std::size_t>(count)));
+      to.pack(first + row, some, scratch.data(), to.in());
+    }
   }
-  if (config_.query_key_norm) {
-    copy(image, at.query_norm, layer.query_norm, 0, config_.head_dim);
-    copy(image, at.key_norm, layer.key_norm, 0, config_.head_dim);
-  }
-  pack(image, at.output, layer.output, 0, config_.hidden_size);
-  if (config_.output_bias) copy(image, at.output_bias, layer.output_bias, 0, config_.hidden_size);
-  copy(image, at.attention_norm, layer.attention_norm, 0, config_.hidden_size);
-  if (layer.has_experts()) {
-    load_experts(image, at, layer);
-  } else {
-    load_feed_forward(image, at, layer);
-  }
-}
 
-void EngineWeights::load_feed_forward(const weights::Image& image, const model::LayerOffsets& at,
-                                      LayerWeights& layer) {
-  const auto width = config_.intermediate_size;
-  pack(image, at.gate, layer.gate_up, 0, width);
-  pack(image, at.up, layer.gate_up, width, width);
-  pack(image, at.down, layer.down, 0, config_.hidden_size);
-  if (!config_.feed_forward_bias) return;
-  copy(image, at.gate_bias, layer.gate_up_bias, 0, width);
-  copy(image, at.up_bias, layer.gate_up_bias, width, width);
-  copy(image, at.down_bias, layer.down_bias, 0, config_.hidden_size);
-}
+ private:
+  EngineWeights& weights_;
+  const weights::Image& image_;
+};
 
-void EngineWeights::load_experts(const weights::Image& image, const model::LayerOffsets& at,
-                                 LayerWeights& layer) {
-  const auto width = config_.experts.intermediate_size;
-  pack(image, at.router, layer.router, 0, config_.experts.count);
-  for (std::size_t e = 0; e < layer.experts.size(); ++e) {
-    pack(image, at.experts[e].gate, layer.experts[e].gate_up, 0, width);
-    pack(image, at.experts[e].up, layer.experts[e].gate_up, width, width);
-    pack(image, at.experts[e].down, layer.experts[e].down, 0, config_.hidden_size);
+/// Compares every part with an image, bit by bit, and keeps the first element that differs.
+class EngineWeights::Comparer {
+ public:
+  Comparer(const EngineWeights& weights, const weights::Image& image)
+      : weights_(weights), image_(image) {}
+
+  void values(std::int64_t offset, const model::AlignedBuffer& of, std::int64_t first,
+              std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) compare(offset + i, of.data()[first + i]);
   }
-}
+
+  void rows(std::int64_t offset, const model::PackedMatrix& of, std::int64_t first,
+            std::int64_t rows) {
+    for (std::int64_t row = 0; row < rows; ++row) {
+      for (std::int64_t column = 0; column < of.in(); ++column) {
+        compare(offset + row * of.in() + column, element(of, first + row, column));
+      }
+    }
+  }
+
+  [[nodiscard]] std::optional<std::int64_t> different() const { return different_; }
+
+ private:
+  static float element(const model::PackedMatrix& of, std::int64_t row, std::int64_t column) {
+    constexpr auto width = model::PackedMatrix::panel_width;
+    const auto at = column * width + row % width;
+    if (of.storage() == Storage::f32) return of.panel(row / width)[at];
+    return std::bit_cast<float>(static_cast<std::uint32_t>(of.half_panel(row / width)[at]) << 16);
+  }
+
+  void compare(std::int64_t offset, float has) {
+    if (different_) return;
+    float wanted = 0;
+    weights::from_transfer(weights_.bytes_of(image_, offset, 1), weights_.type_, {&wanted, 1});
+    if (std::bit_cast<std::uint32_t>(wanted) != std::bit_cast<std::uint32_t>(has)) {
+      different_ = offset;
+    }
+  }
+
+  const EngineWeights& weights_;
+  const weights::Image& image_;
+  std::optional<std::int64_t> different_;
+};
 
 void EngineWeights::load(const weights::Image& image) {
   base::expects(image.version().valid(), "weights without a version");
@@ -170,14 +187,32 @@ void EngineWeights::load(const weights::Image& image) {
                 "weights of another model");
   if (layers_.empty()) make(image.catalogue().type());
   base::expects(image.catalogue().type() == type_, "weights in another type");
-  for (std::size_t i = 0; i < layers_.size(); ++i) {
-    load_layer(image, offsets_.layers[i], layers_[i]);
-  }
+  Loader loader(*this, image);
+  WeightWalk<LayerWeights, Loader> walk(config_, loader);
+  for (std::size_t i = 0; i < layers_.size(); ++i) walk.layer(offsets_.layers[i], layers_[i]);
   std::ranges::copy(bytes_of(image, offsets_.embedding, config_.vocab_size * config_.hidden_size),
                     embedding_.begin());
-  copy(image, offsets_.final_norm, final_norm_, 0, config_.hidden_size);
-  pack(image, offsets_.head, head_, 0, config_.vocab_size);
+  loader.values(offsets_.final_norm, final_norm_, 0, config_.hidden_size);
+  loader.rows(offsets_.head, head_, 0, config_.vocab_size);
   version_ = image.version();
+}
+
+std::optional<std::string> EngineWeights::difference(const weights::Image& image) const {
+  base::expects(version_.valid() && image.catalogue().type() == type_, "weights of this type");
+  Comparer comparer(*this, image);
+  WeightWalk<const LayerWeights, Comparer> walk(config_, comparer);
+  for (std::size_t i = 0; i < layers_.size(); ++i) walk.layer(offsets_.layers[i], layers_[i]);
+  comparer.values(offsets_.final_norm, final_norm_, 0, config_.hidden_size);
+  comparer.rows(offsets_.head, head_, 0, config_.vocab_size);
+  auto offset = comparer.different();
+  const auto embedding =
+      bytes_of(image, offsets_.embedding, config_.vocab_size * config_.hidden_size);
+  const auto pair = std::ranges::mismatch(embedding, embedding_);
+  if (!offset && pair.in1 != embedding.end()) {
+    offset = offsets_.embedding + (pair.in1 - embedding.begin()) / weights::element_bytes(type_);
+  }
+  if (!offset) return std::nullopt;
+  return name_of(image.catalogue(), *offset);
 }
 
 }  // namespace physarum::rollout

@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "physarum/weights/image.hpp"
@@ -53,6 +55,10 @@ class EngineWeights {
   /// version.
   void load(const weights::Image& image);
 
+  /// The first tensor and element of an image that the weights, as they are multiplied by, do not
+  /// have bit for bit; nothing if they have all. Seconds for a large model.
+  [[nodiscard]] std::optional<std::string> difference(const weights::Image& image) const;
+
   [[nodiscard]] base::WeightVersion version() const { return version_; }
   [[nodiscard]] const LayerWeights& layer(std::int64_t index) const {
     return layers_[static_cast<std::size_t>(index)];
@@ -66,15 +72,8 @@ class EngineWeights {
   void make(weights::TransferType type);
   [[nodiscard]] std::span<const std::byte> bytes_of(const weights::Image& image,
                                                     std::int64_t offset, std::int64_t count) const;
-  void copy(const weights::Image& image, std::int64_t offset, model::AlignedBuffer& to,
-            std::int64_t first, std::int64_t count);
-  void pack(const weights::Image& image, std::int64_t offset, model::PackedMatrix& to,
-            std::int64_t first, std::int64_t rows);
-  void load_layer(const weights::Image& image, const model::LayerOffsets& at, LayerWeights& layer);
-  void load_feed_forward(const weights::Image& image, const model::LayerOffsets& at,
-                         LayerWeights& layer);
-  void load_experts(const weights::Image& image, const model::LayerOffsets& at,
-                    LayerWeights& layer);
+  class Loader;
+  class Comparer;
 
   model::ModelConfig config_;
   model::ModelOffsets offsets_;

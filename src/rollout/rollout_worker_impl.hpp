@@ -36,6 +36,7 @@ class RolloutWorker::Impl {
   bool follow_weights();
   [[nodiscard]] bool weights_are_held() const;
   void ask_for_weights();
+  void check_weights() const;
   void take_weights(const weights::PullResult& result);
   bool start_waiting();
   [[nodiscard]] Fit fit_of(const LeaseWork& work) const;

@@ -70,6 +70,16 @@ void RolloutWorker::Impl::take_weights(const weights::PullResult& result) {
   // the shadow image keeps what has been pulled.
   if (weights_are_held() || result.version == engine_.version()) return;
   engine_.set_weights(follower_.image(), options_.pause_generation_mode);
+  if (options_.check_weight_update_equal) check_weights();
+}
+
+void RolloutWorker::Impl::check_weights() const {
+  const auto difference = engine_.difference(follower_.image());
+  if (!difference) return;
+  throw base::WorldError(
+      "check of new weights", 0,
+      "the engine does not compute with what the trainers published as version " +
+          std::to_string(engine_.version().value()) + ": " + *difference);
 }
 
 }  // namespace physarum::rollout

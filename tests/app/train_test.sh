@@ -16,6 +16,7 @@ same "one step async with staleness 0" "$first" "$(trained one0 4 --trainer-rank
 same "colocated on one rank" "$first" "$(trained colocated1 1 --colocate)"
 same "weights by messages" "$first" "$(trained messages 4 --buffer-ranks 2 --trainer-ranks 1 --weight-carrier messages)"
 same "weights by messages, colocated" "$first" "$(trained messages1 1 --colocate --weight-carrier messages)"
+same "weights that are compared after each change" "$first" "$(trained equal 3 --trainer-ranks 1 --check-weight-update-equal)"
 same "full weight images" "$first" "$(trained full 3 --trainer-ranks 1 --update-weight-mode full)"
 
 same "a sampling seed that is the run's" "$first" "$(trained sampling7 3 --trainer-ranks 1 --rollout-seed 7)"

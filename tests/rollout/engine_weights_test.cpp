@@ -40,5 +40,45 @@ TEST(EngineWeights, matrices_that_come_in_pieces_are_packed_as_a_whole) {
   }
 }
 
+model::ModelConfig with_everything() {
+  auto config = small_config();
+  config.tie_word_embeddings = false;
+  config.query_key_norm = true;
+  config.output_bias = true;
+  config.feed_forward_bias = true;
+  return config;
+}
+
+model::ModelConfig with_experts() {
+  auto config = small_config();
+  config.model_type = "qwen3_moe";
+  config.experts.count = 4;
+  config.experts.per_token = 2;
+  config.experts.intermediate_size = 16;
+  config.experts.layers = {false, true};
+  return config;
+}
+
+TEST(EngineWeights, difference_names_every_tensor_whose_bits_are_others) {
+  for (const auto& config : {with_everything(), with_experts()}) {
+    for (const auto type : {weights::TransferType::f32, weights::TransferType::bf16}) {
+      auto image = random_image(config, 5, 0, type);
+      EngineWeights weights(config);
+      weights.load(image);
+      EXPECT_FALSE(weights.difference(image));
+      for (std::int64_t i = 0; i < image.catalogue().size(); ++i) {
+        const auto tensor = image.tensor(i);
+        const auto element = static_cast<std::size_t>(i * 37 + 5) % (tensor.size() / 4);
+        const auto at = element * static_cast<std::size_t>(weights::element_bytes(type));
+        tensor[at] ^= std::byte{1};
+        EXPECT_EQ(weights.difference(image),
+                  image.catalogue().spec(i).name + ", element " + std::to_string(element));
+        tensor[at] ^= std::byte{1};
+      }
+      EXPECT_FALSE(weights.difference(image));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace physarum::rollout

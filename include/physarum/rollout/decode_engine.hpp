@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -118,6 +119,9 @@ class DecodeEngine {
   /// every mode. In mode abort the others are part of the next step's result.
   void set_weights(const weights::Image& image, PauseGenerationMode mode);
   /// Invalid before the first set_weights().
+  /// The first tensor and element of an image that the weights in use do not have bit for bit;
+  /// nothing if they have all. Reads all weights.
+  [[nodiscard]] std::optional<std::string> difference(const weights::Image& image) const;
   [[nodiscard]] base::WeightVersion version() const;
 
   /// Most tokens that an answer to a prompt of this length may have; 0: there is no room for one.

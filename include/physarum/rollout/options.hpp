@@ -64,6 +64,7 @@ struct RolloutOptions {
   bool disable_radix_cache = false;  ///< sequences do not share what they begin with
   std::int64_t threads = 1;          ///< that compute on one engine
   PauseGenerationMode pause_generation_mode = PauseGenerationMode::retract;
+  bool check_weight_update_equal = false;
 
   /// Throws UserError.
   void validate() const;
