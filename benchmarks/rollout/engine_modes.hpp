@@ -19,6 +19,9 @@ void measure_shared(const FigureOptions& options);
 /// reading its new tokens costs behind the others: the time of the whole without reuse less that of
 /// the first part.
 void measure_turn(const FigureOptions& options);
+/// Changes of options.repeats weight versions while options.parallel sequences are decoded: the
+/// pause for each against a decode step.
+void measure_swap(const FigureOptions& options);
 /// Many short requests, 500 of them waiting: memory at the end against after the first tenth, and
 /// its peak against weights and cache budget.
 void measure_soak(const FigureOptions& options);

@@ -84,10 +84,14 @@ LoadedEngine load_engine(const FigureOptions& options, EngineLimits limits) {
   limits.threads = static_cast<int>(options.threads);
   auto config = model::read_hf_config(options.model);
   LoadedEngine loaded{config, DecodeEngine(config, limits, 1)};
-  const auto type =
-      options.storage == "bf16" ? weights::TransferType::bf16 : weights::TransferType::f32;
-  loaded.engine.set_weights(load_image(options.model, config, type), PauseGenerationMode::retract);
+  loaded.engine.set_weights(load_engine_image(options, config), PauseGenerationMode::retract);
   return loaded;
+}
+
+weights::Image load_engine_image(const FigureOptions& options, const model::ModelConfig& config) {
+  return load_image(
+      options.model, config,
+      options.storage == "bf16" ? weights::TransferType::bf16 : weights::TransferType::f32);
 }
 
 std::vector<base::TokenId> make_prompt(std::int64_t index, std::int64_t tokens,

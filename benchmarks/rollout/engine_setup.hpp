@@ -34,6 +34,9 @@ struct LoadedEngine {
   DecodeEngine engine;
 };
 [[nodiscard]] LoadedEngine load_engine(const FigureOptions& options, EngineLimits limits);
+/// What it was loaded with.
+[[nodiscard]] weights::Image load_engine_image(const FigureOptions& options,
+                                               const model::ModelConfig& config);
 
 /// Token ids that are the same for every engine in the comparison (benchmarks/rollout/prompts.py).
 [[nodiscard]] std::vector<base::TokenId> make_prompt(std::int64_t index, std::int64_t tokens,

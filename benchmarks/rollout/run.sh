@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # The decode engine alone against transformers, llama.cpp and the machine, in turns; medians of the rounds.
-#   benchmarks/run.sh rollout [PART...]     parts: machine transformers llama prefix soak; default: all
+#   benchmarks/run.sh rollout [PART...]     parts: machine transformers llama prefix swap soak; default: all
 #   ROUNDS (3), THREADS (1), STEPS (24 timed steps for each number of sequences), REQUESTS (20000 of soak),
 #   SMOLLM2 (a Hugging Face directory; default: made from the model of jobs/setup.sh --smollm2)
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 rounds=${ROUNDS:-3} threads=${THREADS:-1} steps=${STEPS:-24} requests=${REQUESTS:-20000}
-parts=" ${*:-machine transformers llama prefix soak} "
+parts=" ${*:-machine transformers llama prefix swap soak} "
 for part in $parts; do
   case "$part" in
-    machine|transformers|llama|prefix|soak) ;;
+    machine|transformers|llama|prefix|swap|soak) ;;
     *) sed -n '2,5p' "$0" | sed 's/^# \{0,1\}//' >&2; exit 2 ;;
   esac
 done
@@ -87,11 +87,14 @@ for ((round = 1; round <= rounds; ++round)); do
     done; done
     [ $round -gt 1 ] || record smollm2 llama batch F32 --context 32 --tokens 128 --prompts 32
   fi
-  if wanted prefix; then 
+  if wanted prefix; then
     record smollm2 ours "$smollm2" shared --context 1024
     record smollm2 ours "$smollm2" turn --context 1024
   fi
 done
+if wanted swap; then
+  record smollm2 ours "$smollm2" swap --storage bf16 --context 32 --parallel 32,8,1 --repeats 200
+fi
 if wanted soak; then
   record qwen2 ours "$qwen2" soak --requests "$requests" --context 32 --tokens 16 --kv-cache-bytes 134217728
 fi

@@ -117,6 +117,12 @@ def machine(results):
         figure(f"prefill_over_llama_{storage.lower()}", ratio(ours, theirs), "x")
 
 
+def pauses(results):
+    for line in results.of(what="swap"):
+        figure(f"pause_steps_{line['sequences']}", line["pause_s"] / line["step_s"], "times", "<= 1")
+        figure(f"pause_p99_steps_{line['sequences']}", line["pause_p99_s"] / line["step_s"], "times", "<= 1")
+
+
 def memory(results):
     figure("shared_prefix_of_8", ratio(results.median("eight_s", what="shared"), results.median("one_s", what="shared")),
            "times", "<= 1.2")
@@ -135,6 +141,7 @@ def main():
     print_table(results)
     peers(results)
     machine(results)
+    pauses(results)
     memory(results)
 
 

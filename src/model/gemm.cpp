@@ -93,6 +93,23 @@ void PackedMatrix::pack_row(std::int64_t row, const float* weights) {
   }
 }
 
+void PackedMatrix::set_bits(std::span<const StoredValue> values) {
+  // Places are far apart, and known: their memory is asked for before its turn.
+  constexpr std::size_t ahead = 24;
+  const std::size_t width = storage_ == Storage::f32 ? sizeof(float) : sizeof(std::uint16_t);
+  const char* const memory = reinterpret_cast<const char*>(panels_.data());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (i + ahead < values.size()) {
+      __builtin_prefetch(memory + values[i + ahead].place * width, 1);
+    }
+    if (storage_ == Storage::f32) {
+      panels_.data()[values[i].place] = std::bit_cast<float>(values[i].bits);
+    } else {
+      halves()[values[i].place] = static_cast<std::uint16_t>(values[i].bits);
+    }
+  }
+}
+
 void PackedMatrix::pack_transposed(std::int64_t first, std::int64_t columns, const float* weights,
                                    std::int64_t stride) {
   base::expects(first >= 0 && columns >= 0 && first + columns <= in_,

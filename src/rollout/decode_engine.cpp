@@ -116,6 +116,9 @@ DecodeEngine& DecodeEngine::operator=(DecodeEngine&&) noexcept = default;
 void DecodeEngine::set_weights(const weights::Image& image, PauseGenerationMode mode) {
   impl_->set_weights(image, mode);
 }
+bool DecodeEngine::prepare_weights(const weights::Image& image, std::int64_t budget_bytes) {
+  return impl_->prepare_weights(image, budget_bytes);
+}
 std::optional<std::string> DecodeEngine::difference(const weights::Image& image) const {
   return impl_->difference(image);
 }

@@ -26,6 +26,9 @@ class DecodeEngine::Impl {
        std::optional<text::Tokenizer> tokenizer);
 
   void set_weights(const weights::Image& image, PauseGenerationMode mode);
+  bool prepare_weights(const weights::Image& image, std::int64_t budget_bytes) {
+    return weights_.prepare(image, budget_bytes);
+  }
   [[nodiscard]] std::optional<std::string> difference(const weights::Image& image) const {
     return weights_.difference(image);
   }

@@ -1,26 +1,13 @@
 #include "engine_weights.hpp"
 
-#include <algorithm>
-#include <bit>
-
 #include "physarum/base/contracts.hpp"
 
 #include "physarum/weights/convert.hpp"
-
-#include "weight_walk.hpp"
 
 namespace physarum::rollout {
 
 namespace {
 using model::Storage;
-
-/// Rows of a matrix that are in fp32 on their way, whole panels: about as many as the second cache
-/// holds. The largest matrix in fp32 would be the largest memory that an engine takes.
-std::int64_t piece_rows(std::int64_t columns) {
-  constexpr std::int64_t piece_floats = 64 * 1024;
-  constexpr auto panel = model::PackedMatrix::panel_width;
-  return std::max(piece_floats / columns / panel * panel, panel);
-}
 
 /// Values that came as bf16 are bf16.
 Storage storage_of(weights::TransferType type) {
@@ -91,6 +78,14 @@ void EngineWeights::make(weights::TransferType type) {
   head_ = model::PackedMatrix(config_.vocab_size, config_.hidden_size, storage);
   embedding_.resize(static_cast<std::size_t>(config_.vocab_size * config_.hidden_size *
                                              weights::element_bytes(type)));
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    append_parts(config_, offsets_.layers[i], layers_[i], parts_);
+  }
+  parts_.emplace_back(offsets_.embedding, config_.vocab_size, config_.hidden_size, &embedding_);
+  parts_.emplace_back(offsets_.final_norm, 1, config_.hidden_size,
+                      WeightPart::Values{&final_norm_, 0});
+  parts_.emplace_back(offsets_.head, config_.vocab_size, config_.hidden_size,
+                      WeightPart::Rows{&head_, 0});
 }
 
 void EngineWeights::embed(base::TokenId token, std::span<float> to) const {
@@ -100,119 +95,33 @@ void EngineWeights::embed(base::TokenId token, std::span<float> to) const {
       std::span(embedding_).subspan(static_cast<std::size_t>(token) * bytes, bytes), type_, to);
 }
 
-std::span<const std::byte> EngineWeights::bytes_of(const weights::Image& image, std::int64_t offset,
-                                                   std::int64_t count) const {
-  const auto bytes = weights::element_bytes(type_);
-  return image.bytes().subspan(static_cast<std::size_t>(offset * bytes),
-                               static_cast<std::size_t>(count * bytes));
-}
-
-/// Takes every part from an image.
-class EngineWeights::Loader {
- public:
-  Loader(EngineWeights& weights, const weights::Image& image) : weights_(weights), image_(image) {}
-
-  void values(std::int64_t offset, model::AlignedBuffer& to, std::int64_t first,
-              std::int64_t count) {
-    weights::from_transfer(
-        weights_.bytes_of(image_, offset, count), weights_.type_,
-        to.span().subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)));
-  }
-
-  void rows(std::int64_t offset, model::PackedMatrix& to, std::int64_t first, std::int64_t rows) {
-    auto& scratch = weights_.scratch_;
-    const auto piece = piece_rows(to.in());
-    scratch.reserve(std::min(rows, piece) * to.in());
-    for (std::int64_t row = 0; row < rows; row += piece) {
-      const auto some = std::min(piece, rows - row);
-      const auto count = some * to.in();
-      weights::from_transfer(weights_.bytes_of(image_, offset + row * to.in(), count),
-                             weights_.type_, scratch.span().first(static_cast<std::size_t>(count)));
-      to.pack(first + row, some, scratch.data(), to.in());
-    }
-  }
-
- private:
-  EngineWeights& weights_;
-  const weights::Image& image_;
-};
-
-/// Compares every part with an image, bit by bit, and keeps the first element that differs.
-class EngineWeights::Comparer {
- public:
-  Comparer(const EngineWeights& weights, const weights::Image& image)
-      : weights_(weights), image_(image) {}
-
-  void values(std::int64_t offset, const model::AlignedBuffer& of, std::int64_t first,
-              std::int64_t count) {
-    for (std::int64_t i = 0; i < count; ++i) compare(offset + i, of.data()[first + i]);
-  }
-
-  void rows(std::int64_t offset, const model::PackedMatrix& of, std::int64_t first,
-            std::int64_t rows) {
-    for (std::int64_t row = 0; row < rows; ++row) {
-      for (std::int64_t column = 0; column < of.in(); ++column) {
-        compare(offset + row * of.in() + column, element(of, first + row, column));
-      }
-    }
-  }
-
-  [[nodiscard]] std::optional<std::int64_t> different() const { return different_; }
-
- private:
-  static float element(const model::PackedMatrix& of, std::int64_t row, std::int64_t column) {
-    constexpr auto width = model::PackedMatrix::panel_width;
-    const auto at = column * width + row % width;
-    if (of.storage() == Storage::f32) return of.panel(row / width)[at];
-    return std::bit_cast<float>(static_cast<std::uint32_t>(of.half_panel(row / width)[at]) << 16);
-  }
-
-  void compare(std::int64_t offset, float has) {
-    if (different_) return;
-    float wanted = 0;
-    weights::from_transfer(weights_.bytes_of(image_, offset, 1), weights_.type_, {&wanted, 1});
-    if (std::bit_cast<std::uint32_t>(wanted) != std::bit_cast<std::uint32_t>(has)) {
-      different_ = offset;
-    }
-  }
-
-  const EngineWeights& weights_;
-  const weights::Image& image_;
-  std::optional<std::int64_t> different_;
-};
-
 void EngineWeights::load(const weights::Image& image) {
   base::expects(image.version().valid(), "weights without a version");
   base::expects(image.catalogue().specs() == model::tensor_specs(config_),
                 "weights of another model");
   if (layers_.empty()) make(image.catalogue().type());
   base::expects(image.catalogue().type() == type_, "weights in another type");
-  Loader loader(*this, image);
-  WeightWalk<LayerWeights, Loader> walk(config_, loader);
-  for (std::size_t i = 0; i < layers_.size(); ++i) walk.layer(offsets_.layers[i], layers_[i]);
-  std::ranges::copy(bytes_of(image, offsets_.embedding, config_.vocab_size * config_.hidden_size),
-                    embedding_.begin());
-  loader.values(offsets_.final_norm, final_norm_, 0, config_.hidden_size);
-  loader.rows(offsets_.head, head_, 0, config_.vocab_size);
+  if (!change_.set(parts_, version_, image)) {
+    for (const WeightPart& part : parts_) part.take(image, scratch_);
+  }
   version_ = image.version();
+}
+
+bool EngineWeights::prepare(const weights::Image& image, std::int64_t budget_bytes) {
+  if (!version_.valid()) return true;
+  return change_.find(parts_, version_, image, budget_bytes);
 }
 
 std::optional<std::string> EngineWeights::difference(const weights::Image& image) const {
   base::expects(version_.valid() && image.catalogue().type() == type_, "weights of this type");
-  Comparer comparer(*this, image);
-  WeightWalk<const LayerWeights, Comparer> walk(config_, comparer);
-  for (std::size_t i = 0; i < layers_.size(); ++i) walk.layer(offsets_.layers[i], layers_[i]);
-  comparer.values(offsets_.final_norm, final_norm_, 0, config_.hidden_size);
-  comparer.rows(offsets_.head, head_, 0, config_.vocab_size);
-  auto offset = comparer.different();
-  const auto embedding =
-      bytes_of(image, offsets_.embedding, config_.vocab_size * config_.hidden_size);
-  const auto pair = std::ranges::mismatch(embedding, embedding_);
-  if (!offset && pair.in1 != embedding.end()) {
-    offset = offsets_.embedding + (pair.in1 - embedding.begin()) / weights::element_bytes(type_);
+  for (const WeightPart& part : parts_) {
+    std::vector<KeptElement> different;
+    part.find_different(image, 0, part.rows(), 1, different);
+    if (!different.empty()) {
+      return name_of(image.catalogue(), part.offset_of(different.front().place));
+    }
   }
-  if (!offset) return std::nullopt;
-  return name_of(image.catalogue(), *offset);
+  return std::nullopt;
 }
 
 }  // namespace physarum::rollout

@@ -14,6 +14,9 @@
 #include "physarum/model/gemm.hpp"
 #include "physarum/model/parameter_layout.hpp"
 
+#include "weight_change.hpp"
+#include "weight_parts.hpp"
+
 namespace physarum::rollout {
 
 /// One expert's weights.
@@ -50,10 +53,19 @@ struct LayerWeights {
 class EngineWeights {
  public:
   explicit EngineWeights(const model::ModelConfig& config);
+  EngineWeights(const EngineWeights&) = delete;  // its parts point into it
+  EngineWeights& operator=(const EngineWeights&) = delete;
+  EngineWeights(EngineWeights&&) = delete;
+  EngineWeights& operator=(EngineWeights&&) = delete;
+  ~EngineWeights() = default;
 
   /// Contract: the image has the catalogue of tensor_specs(config), always the same type, and a
   /// version.
+  /// Quick if prepare() has compared all of this image.
   void load(const weights::Image& image);
+  /// Compares about so many bytes more of an image that will be loaded next with the weights in
+  /// use, which stay as they are. True when there is nothing left to prepare.
+  bool prepare(const weights::Image& image, std::int64_t budget_bytes);
 
   /// The first tensor and element of an image that the weights, as they are multiplied by, do not
   /// have bit for bit; nothing if they have all. Seconds for a large model.
@@ -70,10 +82,6 @@ class EngineWeights {
 
  private:
   void make(weights::TransferType type);
-  [[nodiscard]] std::span<const std::byte> bytes_of(const weights::Image& image,
-                                                    std::int64_t offset, std::int64_t count) const;
-  class Loader;
-  class Comparer;
 
   model::ModelConfig config_;
   model::ModelOffsets offsets_;
@@ -83,6 +91,8 @@ class EngineWeights {
   model::AlignedBuffer final_norm_;
   model::PackedMatrix head_;
   model::AlignedBuffer scratch_;  ///< a piece of a matrix on its way
+  std::vector<WeightPart> parts_;
+  WeightChange change_;
   base::WeightVersion version_;
 };
 

@@ -164,7 +164,10 @@ bool RolloutWorker::Impl::step() {
                                         [](const auto& work) { return !work.complete(); });
   if (!answers_wait) return false;
   std::vector<base::SampleId> aborted;
-  for (auto& answer : engine_.step()) {
+  const base::Stopwatch watch;
+  auto answers = engine_.step();
+  step_s_ = watch.seconds();
+  for (auto& answer : answers) {
     if (answer.ending == Ending::aborted) {
       aborted.push_back(answer.id);
     } else {

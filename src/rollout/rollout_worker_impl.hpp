@@ -37,7 +37,9 @@ class RolloutWorker::Impl {
   [[nodiscard]] bool weights_are_held() const;
   void ask_for_weights();
   void check_weights() const;
-  void take_weights(const weights::PullResult& result);
+  void follow_some(std::int64_t budget_bytes);
+  void fit_slice(double slice_s);
+  void give_up_version();
   bool start_waiting();
   [[nodiscard]] Fit fit_of(const LeaseWork& work) const;
   void start(LeaseWork work);
@@ -60,9 +62,12 @@ class RolloutWorker::Impl {
   environment::PromptEncoder prompts_;
   DecodeEngine engine_;
   WeightFollower follower_;
-  std::optional<base::WeightVersion> exactly_;  ///< what the present pull asks for
-  std::optional<base::WeightVersion> gone_;     ///< a version that the store no longer has
-  std::deque<LeaseWork> waiting_;               ///< in the order in which they should be worked on
+  std::optional<base::WeightVersion> exactly_;        ///< what the present pull asks for
+  std::optional<weights::PullResult> pulled_;         ///< not in use yet
+  std::int64_t slice_bytes_ = std::int64_t{1} << 20;  ///< between two decode steps
+  double step_s_ = 0;                                 ///< of the last decode step
+  std::optional<base::WeightVersion> gone_;           ///< a version that the store no longer has
+  std::deque<LeaseWork> waiting_;  ///< in the order in which they should be worked on
   std::deque<LeaseWork> in_flight_;
   base::Stopwatch age_;
   std::optional<base::Stopwatch> since_first_request_;

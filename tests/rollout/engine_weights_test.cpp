@@ -80,5 +80,56 @@ TEST(EngineWeights, difference_names_every_tensor_whose_bits_are_others) {
   }
 }
 
+/// Another version: one element in `sparsity` of every tensor differs.
+weights::Image changed(const weights::Image& image, std::int64_t version, std::size_t sparsity) {
+  weights::Image next(image.catalogue_ptr());
+  next.copy_from(image);
+  const auto width = static_cast<std::size_t>(weights::element_bytes(image.catalogue().type()));
+  for (std::int64_t i = 0; i < image.catalogue().size(); ++i) {
+    const auto tensor = next.tensor(i);
+    for (std::size_t at = 0; at < tensor.size() / width; at += sparsity) {
+      tensor[at * width] ^= std::byte{1};
+    }
+  }
+  next.set_version(base::WeightVersion(version));
+  return next;
+}
+
+TEST(EngineWeights, what_was_prepared_in_slices_is_loaded_whole) {
+  for (const auto& config : {with_everything(), with_experts()}) {
+    for (const auto type : {weights::TransferType::f32, weights::TransferType::bf16}) {
+      for (const std::size_t sparsity : {1UL, 10UL, 300UL}) {
+        const auto image = random_image(config, 5, 0, type);
+        const auto next = changed(image, 1, sparsity);
+        EngineWeights weights(config);
+        EXPECT_TRUE(weights.prepare(image, 1));  // nothing is in use yet
+        weights.load(image);
+        int slices = 1;
+        while (!weights.prepare(next, 1000)) ++slices;
+        EXPECT_GT(slices, sparsity == 300 ? 10 : 0);
+        EXPECT_FALSE(weights.difference(image)) << "what is in use does not change before";
+        weights.load(next);
+        EXPECT_EQ(weights.version(), base::WeightVersion(1));
+        EXPECT_EQ(weights.difference(next), std::nullopt);
+      }
+    }
+  }
+}
+
+TEST(EngineWeights, what_was_prepared_for_another_version_is_not_used) {
+  const auto config = with_everything();
+  const auto image = random_image(config, 5, 0);
+  const auto first = changed(image, 1, 300);
+  const auto second = changed(image, 2, 70);
+  EngineWeights weights(config);
+  weights.load(image);
+  while (!weights.prepare(first, 1000)) continue;
+  weights.load(second);
+  EXPECT_EQ(weights.difference(second), std::nullopt);
+  EXPECT_FALSE(weights.prepare(first, 1000));
+  weights.load(first);  // half prepared
+  EXPECT_EQ(weights.difference(first), std::nullopt);
+}
+
 }  // namespace
 }  // namespace physarum::rollout

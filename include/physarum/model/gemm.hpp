@@ -20,6 +20,13 @@ enum class Storage {
   bf16,  ///< half the memory to keep and to read; the values must be exact in it
 };
 
+/// One value of a PackedMatrix: its index among the values as they are stored, row / 16 * 16 * in()
+/// + column * 16 + row % 16, and its bits in storage().
+struct StoredValue {
+  std::uint32_t place;
+  std::uint32_t bits;
+};
+
 /// Weights [out, in], kept in the order in which the product y = x wT reads them: panels of 16
 /// rows, each [in, 16], the last one filled up with zeros. Move-only.
 class PackedMatrix {
@@ -40,6 +47,9 @@ class PackedMatrix {
   /// only.
   void pack_transposed(std::int64_t first, std::int64_t columns, const float* weights,
                        std::int64_t stride);
+
+  /// Sets single values.
+  void set_bits(std::span<const StoredValue> values);
 
   /// [in, 16] for rows [16 index, 16 index + 16). Storage::f32.
   [[nodiscard]] const float* panel(std::int64_t index) const {

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -119,6 +118,10 @@ class DecodeEngine {
   /// every mode. In mode abort the others are part of the next step's result.
   void set_weights(const weights::Image& image, PauseGenerationMode mode);
   /// Invalid before the first set_weights().
+  /// Work for a coming set_weights() of this image that can be done while sequences go on, about so
+  /// many bytes of it: finds what differs, so that the pause sets no more than that. True when
+  /// nothing is left to do. The image stays as it is until then.
+  bool prepare_weights(const weights::Image& image, std::int64_t budget_bytes);
   /// The first tensor and element of an image that the weights in use do not have bit for bit;
   /// nothing if they have all. Reads all weights.
   [[nodiscard]] std::optional<std::string> difference(const weights::Image& image) const;

@@ -1,0 +1,77 @@
+#include "weight_change.hpp"
+
+#include <algorithm>
+
+namespace physarum::rollout {
+namespace {
+
+/// One element in so many may differ. More would take longer to set one by one than to take
+/// everything, and memory: eight bytes each, a sixteenth of what is kept in bf16.
+constexpr std::int64_t elements_a_difference = 64;
+
+/// Places have 32 bits; a matrix has up to one panel more than its rows.
+constexpr std::int64_t largest_part = std::int64_t{1} << 31;
+
+std::int64_t elements_of(std::span<const WeightPart> parts) {
+  std::int64_t elements = 0;
+  for (const WeightPart& part : parts) elements += part.rows() * part.columns();
+  return elements;
+}
+
+}  // namespace
+
+void WeightChange::forget() {
+  present_ = {};
+  target_ = {};
+  part_ = 0;
+  row_ = 0;
+  too_many_ = false;
+  different_.clear();
+  ends_.clear();
+}
+
+bool WeightChange::find(std::span<const WeightPart> parts, base::WeightVersion present,
+                        const weights::Image& image, std::int64_t budget_bytes) {
+  if (!is_for(present, image)) {
+    forget();
+    present_ = present;
+    target_ = image.version();
+  }
+  const auto most = static_cast<std::size_t>(elements_of(parts) / elements_a_difference);
+  const auto width = weights::element_bytes(image.catalogue().type());
+  while (part_ < parts.size() && !too_many_ && budget_bytes > 0) {
+    const WeightPart& part = parts[part_];
+    too_many_ = part.rows() * part.columns() > largest_part;
+    const auto row_bytes = part.columns() * width;
+    // Whole panels, so that each is gone through once.
+    constexpr auto panel = model::PackedMatrix::panel_width;
+    const auto wanted = (budget_bytes / row_bytes + panel) / panel * panel;
+    const auto rows = std::min(part.rows() - row_, wanted);
+    part.find_different(image, row_, rows, most, different_);
+    too_many_ = too_many_ || different_.size() > most;
+    budget_bytes -= rows * row_bytes;
+    row_ += rows;
+    if (row_ < part.rows()) continue;
+    ends_.push_back(different_.size());
+    ++part_;
+    row_ = 0;
+  }
+  return too_many_ || part_ == parts.size();
+}
+
+bool WeightChange::set(std::span<const WeightPart> parts, base::WeightVersion present,
+                       const weights::Image& image) {
+  const bool known = is_for(present, image) && !too_many_ && part_ == parts.size();
+  if (known) {
+    const std::span<const KeptElement> all(different_);
+    std::size_t begin = 0;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      parts[i].set(all.subspan(begin, ends_[i] - begin));
+      begin = ends_[i];
+    }
+  }
+  forget();
+  return known;
+}
+
+}  // namespace physarum::rollout

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "physarum/base/ids.hpp"
+
+#include "physarum/weights/image.hpp"
+
+#include "weight_parts.hpp"
+
+namespace physarum::rollout {
+
+/// What has to be set in an engine's weights so that they are those of an image: found in slices
+/// while the engine computes with what it has, set at once in a pause. Most weights do not change
+/// from one version to the next, so that the pause is far shorter than taking all of them.
+class WeightChange {
+ public:
+  /// Compares about so many bytes more of `image` with `parts`, which hold version `present`. True
+  /// when all is compared, or when so much differs that it is not worth remembering. What was found
+  /// for other versions is forgotten.
+  bool find(std::span<const WeightPart> parts, base::WeightVersion present,
+            const weights::Image& image, std::int64_t budget_bytes);
+  /// Sets all that differs and forgets it. False, and nothing is set, if not everything was
+  /// compared and remembered for these versions.
+  bool set(std::span<const WeightPart> parts, base::WeightVersion present,
+           const weights::Image& image);
+  void forget();
+
+ private:
+  [[nodiscard]] bool is_for(base::WeightVersion present, const weights::Image& image) const {
+    return present_ == present && target_ == image.version();
+  }
+  base::WeightVersion present_;
+  base::WeightVersion target_;
+  std::size_t part_ = 0;  ///< under comparison
+  std::int64_t row_ = 0;  ///< of it
+  bool too_many_ = false;
+  std::vector<KeptElement> different_;
+  std::vector<std::size_t> ends_;  ///< of each part that is compared, in different_
+};
+
+}  // namespace physarum::rollout
