@@ -32,7 +32,7 @@ TransferEnds::TransferEnds(parallel::Communicator& world, std::int64_t image_byt
     store_access_ = std::make_unique<WindowAccess>(window_);
   }
   for (const auto carrier : {WeightCarrier::rma, WeightCarrier::messages}) {
-    const CarrierParts parts{world, layout_, memory(), memory_, store_access_.get()};
+    const CarrierParts parts{world, layout_, memory(), memory_, store_access_.get(), !is_trainer()};
     ways_.push_back(std::make_unique<Way>(carrier, parts, link));
   }
   if (!is_trainer()) return;
@@ -58,7 +58,7 @@ TransferEnds::~TransferEnds() {
 
 TransferEnds::Way& TransferEnds::way_by(WeightCarrier carrier) {
   return **std::find_if(ways_.begin(), ways_.end(),
-                        [&](const auto& way) { return way->kind == chosen(carrier); });
+                        [&](const auto& way) { return way->kind == carrier; });
 }
 
 void TransferEnds::meet() { world_.barrier(base::Deadline::in(patience_s)); }
