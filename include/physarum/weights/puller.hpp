@@ -35,8 +35,8 @@ class PullFailed : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Engine end of the weight store. Buffer ranks must advance their stores now and then: they answer,
-/// or at least have to be inside MPI. Made by WeightExchange. One thread.
+/// Engine end of the weight store. Buffer ranks must advance their stores now and then: they
+/// answer, or at least have to be inside MPI. Made by WeightExchange. One thread.
 class Puller {
  public:
   class Impl;
