@@ -33,15 +33,15 @@ TransferEnds::TransferEnds(parallel::Communicator& world, std::int64_t image_byt
   }
   for (const auto carrier : {WeightCarrier::rma, WeightCarrier::messages}) {
     const CarrierParts parts{world, layout_, memory(), memory_, store_access_.get(), !is_trainer()};
-    ways_.push_back(std::make_unique<Way>(carrier, parts, link));
+    ways_.push_back(std::make_unique<Way>(carrier, parts, options, link));
   }
   if (!is_trainer()) return;
   trainer_access_ = std::make_unique<LinkedAccess>(*store_access_, link);
   store_ = std::make_unique<WeightStore>(
       std::make_unique<WeightStore::Impl>(layout_, 0, memory(), *store_access_),
       [this] { return way_by(WeightCarrier::messages).carrier->serve(); });
-  publisher_ = std::make_unique<Publisher>(
-      std::make_unique<Publisher::Impl>(layout_, alone_, *trainer_access_, [] {}));
+  publisher_ = std::make_unique<Publisher>(std::make_unique<Publisher::Impl>(
+      layout_, alone_, *trainer_access_, [] {}, options));
   hook_.emplace([this] { return store_->advance(); });
 }
 
