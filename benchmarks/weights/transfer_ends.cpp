@@ -32,16 +32,16 @@ TransferEnds::TransferEnds(parallel::Communicator& world, std::int64_t image_byt
     store_access_ = std::make_unique<WindowAccess>(window_);
   }
   for (const auto carrier : {WeightCarrier::rma, WeightCarrier::messages}) {
-    const CarrierParts parts{world, layout_, memory(), memory_, store_access_.get()};
-    ways_.push_back(std::make_unique<Way>(carrier, parts, link));
+    const CarrierParts parts{world, layout_, memory(), memory_, store_access_.get(), !is_trainer()};
+    ways_.push_back(std::make_unique<Way>(carrier, parts, options, link));
   }
   if (!is_trainer()) return;
   trainer_access_ = std::make_unique<LinkedAccess>(*store_access_, link);
   store_ = std::make_unique<WeightStore>(
       std::make_unique<WeightStore::Impl>(layout_, 0, memory(), *store_access_),
       [this] { return way_by(WeightCarrier::messages).carrier->serve(); });
-  publisher_ = std::make_unique<Publisher>(
-      std::make_unique<Publisher::Impl>(layout_, alone_, *trainer_access_, [] {}));
+  publisher_ = std::make_unique<Publisher>(std::make_unique<Publisher::Impl>(
+      layout_, alone_, *trainer_access_, [] {}, options));
   hook_.emplace([this] { return store_->advance(); });
 }
 
@@ -58,7 +58,7 @@ TransferEnds::~TransferEnds() {
 
 TransferEnds::Way& TransferEnds::way_by(WeightCarrier carrier) {
   return **std::find_if(ways_.begin(), ways_.end(),
-                        [&](const auto& way) { return way->kind == chosen(carrier); });
+                        [&](const auto& way) { return way->kind == carrier; });
 }
 
 void TransferEnds::meet() { world_.barrier(base::Deadline::in(patience_s)); }

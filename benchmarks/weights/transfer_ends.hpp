@@ -51,11 +51,12 @@ class TransferEnds {
   /// One carrier's. All reach the same store and fill the same image: where memory lies, and in
   /// which pages, is worth more than what is to be compared.
   struct Way {
-    Way(WeightCarrier which, const CarrierParts& parts, const Link& link)
+    Way(WeightCarrier which, const CarrierParts& parts, const WeightOptions& options,
+        const Link& link)
         : kind(which),
           carrier(make_carrier(which, parts)),
           access(carrier->engine_access(), link),
-          puller(std::make_unique<Puller::Impl>(parts.layout, access)) {}
+          puller(std::make_unique<Puller::Impl>(parts.layout, access, options)) {}
     WeightCarrier kind;
     std::unique_ptr<Carrier> carrier;
     LinkedAccess access;

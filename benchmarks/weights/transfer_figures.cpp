@@ -154,7 +154,7 @@ struct Way {
 
 /// One version from the call of publish to the verified image.
 Way bring(TransferEnds& ends, const WeightSteps& steps, std::int64_t version,
-          WeightCarrier carrier = WeightCarrier::automatic) {
+          WeightCarrier carrier = WeightCarrier::messages) {
   Way way;
   if (ends.is_trainer()) ends.stage(steps);
   way.total_s = ends.timed([&] { way.published = ends.publish(); },

@@ -7,12 +7,17 @@
 
 namespace physarum::weights {
 
-WeightCarrier chosen(WeightCarrier carrier) {
-  return carrier == WeightCarrier::automatic ? WeightCarrier::rma : carrier;
+// Messages are faster, and no engine can harm a trainer by its death. But a buffer rank that
+// decodes answers only between two steps of that.
+WeightCarrier chosen(WeightCarrier carrier, const CarrierParts& parts) {
+  if (carrier != WeightCarrier::automatic) return carrier;
+  const bool both = parts.store != nullptr && parts.is_engine;
+  const auto any = parts.pull.all_reduce_value<std::int64_t>(both ? 1 : 0, parallel::Op::max);
+  return any != 0 ? WeightCarrier::rma : WeightCarrier::messages;
 }
 
 std::unique_ptr<Carrier> make_carrier(WeightCarrier carrier, const CarrierParts& parts) {
-  switch (chosen(carrier)) {
+  switch (chosen(carrier, parts)) {
     case WeightCarrier::rma:
       return std::make_unique<WindowCarrier>(parts);
     case WeightCarrier::messages:

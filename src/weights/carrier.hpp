@@ -37,10 +37,12 @@ struct CarrierParts {
   std::span<std::byte> memory;  ///< of a buffer rank's store; empty on others
   std::shared_ptr<void> owner;  ///< of the memory, for whoever may need it longer
   StoreAccess* store;           ///< a buffer rank's access to that memory; null on others
+  bool is_engine = true;        ///< this rank pulls
 };
 
-/// What `automatic` stands for.
-[[nodiscard]] WeightCarrier chosen(WeightCarrier carrier);
+/// What `automatic` stands for: messages, unless a buffer rank is an engine, too. Collective over
+/// the pull communicator if `carrier` is automatic.
+[[nodiscard]] WeightCarrier chosen(WeightCarrier carrier, const CarrierParts& parts);
 
 /// Collective over the pull communicator.
 [[nodiscard]] std::unique_ptr<Carrier> make_carrier(WeightCarrier carrier,

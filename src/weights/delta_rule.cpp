@@ -8,11 +8,11 @@
 namespace physarum::weights {
 namespace {
 
-// Measured on one core (docs/weights.md): of an element that is looked at, and of one that changed.
-constexpr double encode_look_s = 0.2e-9;
-constexpr double encode_change_s = 8e-9;
+// Processor time of one core (docs/weights.md): of an element looked at, and of one that changed.
+constexpr double encode_look_s = 0.13e-9;
+constexpr double encode_change_s = 4.6e-9;
 constexpr double apply_look_s = 0.05e-9;
-constexpr double apply_change_s = 7e-9;
+constexpr double apply_change_s = 3e-9;
 constexpr double wire_bytes_a_change = 1.2;
 /// One measurement is not trusted beyond this.
 constexpr double most_slowness = 20;

@@ -48,7 +48,7 @@ void declare_options(base::OptionTable& table, WeightOptions& options) {
             {1, longest_interval});
   table.add_choice("weight-carrier", options.carrier,
                    "How engines read the weight store: one-sided (rma), or by messages with the "
-                   "buffer ranks (messages).",
+                   "buffer ranks (messages); auto: rma with --colocate, else messages.",
                    {"auto", "rma", "messages"});
   table.add("update-weight-buffer-size", options.buffer_bytes,
             "Bytes of weights that one rank has under way at a time, to the store or from it.",

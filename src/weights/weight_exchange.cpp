@@ -49,8 +49,9 @@ class WeightExchange::Impl {
     }
     if (members.is_buffer || members.is_engine) {
       agree_on_layout(*members.pull, layout_, deadline);
-      carrier_ = make_carrier(options_.carrier, {*members.pull, layout_, memory_->span(), memory_,
-                                                 members.is_buffer ? core_.get() : nullptr});
+      carrier_ = make_carrier(options_.carrier,
+                              {*members.pull, layout_, memory_->span(), memory_,
+                               members.is_buffer ? core_.get() : nullptr, members.is_engine});
     }
     make_ends(members);
   }

@@ -307,17 +307,21 @@ TEST(MessageCarrier, is_what_the_flag_chooses) {
   AlignedBytes memory(comm.rank() == 0 ? layout.window_bytes(0) : 0, AlignedBytes::Fill::zeros);
   std::vector<AlignedBytes> none;
   test::MemoryAccess store(none);
-  const CarrierParts parts{comm, layout, memory.span(), nullptr,
-                           comm.rank() == 0 ? &store : nullptr};
-  for (const WeightCarrier wanted :
-       {WeightCarrier::automatic, WeightCarrier::rma, WeightCarrier::messages}) {
+  const CarrierParts apart{
+      comm, layout, memory.span(), nullptr, comm.rank() == 0 ? &store : nullptr, comm.rank() != 0};
+  CarrierParts together = apart;
+  together.is_engine = true;
+  const auto check = [](WeightCarrier wanted, const CarrierParts& parts, WeightCarrier expected) {
     const auto carrier = make_carrier(wanted, parts);
     StoreAccess* const access = &carrier->engine_access();
-    EXPECT_EQ(dynamic_cast<MessageAccess*>(access) != nullptr,
-              chosen(wanted) == WeightCarrier::messages);
-    EXPECT_EQ(dynamic_cast<WindowAccess*>(access) != nullptr, chosen(wanted) == WeightCarrier::rma);
+    EXPECT_EQ(dynamic_cast<MessageAccess*>(access) != nullptr, expected == WeightCarrier::messages);
+    EXPECT_EQ(dynamic_cast<WindowAccess*>(access) != nullptr, expected == WeightCarrier::rma);
     carrier->close();
-  }
+  };
+  check(WeightCarrier::rma, apart, WeightCarrier::rma);
+  check(WeightCarrier::messages, together, WeightCarrier::messages);
+  check(WeightCarrier::automatic, apart, WeightCarrier::messages);
+  check(WeightCarrier::automatic, together, WeightCarrier::rma);
   comm.close();
 }
 

@@ -37,8 +37,8 @@ class PullFailed : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Engine end of the weight store: one-sided reads, no rank has to answer (the buffer ranks only
-/// have to be inside MPI now and then). Made by WeightExchange. One thread.
+/// Engine end of the weight store. Buffer ranks must advance their stores now and then: they
+/// answer, or at least have to be inside MPI. Made by WeightExchange. One thread.
 class Puller {
  public:
   class Impl;
@@ -47,7 +47,7 @@ class Puller {
   Puller& operator=(Puller&&) noexcept;
   ~Puller();
 
-  /// Newest visible version, by one remote word; not valid() before the first publish.
+  /// Newest visible version, by one word of a buffer rank; not valid() before the first publish.
   [[nodiscard]] base::WeightVersion newest();
 
   /// Brings `image` to `exactly` (default: the newest at the time of the call). `image` is not the
