@@ -4,7 +4,6 @@
 # pull:  a full pull by each carrier against a bare loop of MPI_Get, over shared memory and over TCP
 # delta: 1 % changed, from the call of publish to the verified image, against the full image by the same way and MPI_Bcast
 # rates: deltas and full images at links of 1 to 400 Gb/s and 0.1 to 50 % changed, and what the default chooses
-# swap:  how long decoding stands still for new weights
 # ROUNDS: 5, in turns. MB: 269.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
