@@ -73,6 +73,7 @@ class Puller::Impl {
   void begin(Image& image, std::optional<base::WeightVersion> exactly);
   [[nodiscard]] bool active() const { return image_ != nullptr; }
   std::optional<PullResult> advance(std::int64_t budget_bytes, const base::Deadline& deadline);
+  void abandon();
 
  private:
   enum class Stage { plan, head, fetch, apply, verify, done };
