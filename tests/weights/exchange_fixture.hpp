@@ -58,10 +58,12 @@ inline std::string carrier_name(const testing::TestParamInfo<WeightCarrier>& inf
 class Circle {
  public:
   Circle(const Shape& shape, const WeightOptions& options, double density)
+      : Circle(shape, options, steady(density)) {}
+  Circle(const Shape& shape, const WeightOptions& options, const Changes& changes)
       : layout_(world(), plan_of(shape)),
         catalogue_(small_catalogue(options.transfer_type)),
-        published_(catalogue_, density),
-        expected_(catalogue_, density),
+        published_(catalogue_, changes),
+        expected_(catalogue_, changes),
         image_(catalogue_),
         exchange_(WeightExchange::make(members_of(layout_), catalogue_, options, deadline())),
         hook_([this] { return exchange_.store() != nullptr && exchange_.store()->advance(); }) {}
@@ -98,6 +100,8 @@ class Circle {
   }
   /// Buffer ranks serve while they wait here.
   void meet() { world().barrier(deadline()); }
+  /// Longest wait for others; 60 s unless a test has more to do.
+  void set_patience_s(double seconds) { patience_s_ = seconds; }
   void close() {
     meet();
     exchange_.close();
@@ -105,7 +109,8 @@ class Circle {
   }
 
  private:
-  [[nodiscard]] static base::Deadline deadline() { return base::Deadline::in(60); }
+  [[nodiscard]] base::Deadline deadline() const { return base::Deadline::in(patience_s_); }
+  double patience_s_ = 60;
   parallel::Layout layout_;
   CataloguePtr catalogue_;
   EvolvingWeights published_;
