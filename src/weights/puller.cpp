@@ -82,7 +82,11 @@ void Puller::Impl::step(std::int64_t& budget, const base::Deadline& deadline) {
   const base::Stopwatch watch;
   switch (stage_) {
     case Stage::plan:
-      plan(deadline);
+      plan();
+      result_.get_s += watch.seconds();
+      return;
+    case Stage::arrive:
+      arrive(budget, deadline);
       result_.get_s += watch.seconds();
       return;
     case Stage::head:

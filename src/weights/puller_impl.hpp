@@ -76,7 +76,7 @@ class Puller::Impl {
   void abandon();
 
  private:
-  enum class Stage { plan, head, fetch, apply, verify, done };
+  enum class Stage { plan, arrive, head, fetch, apply, verify, done };
   /// A piece of the image or of a delta that is to be fetched.
   struct Piece {
     std::span<std::byte> to;
@@ -90,7 +90,8 @@ class Puller::Impl {
   };
 
   void step(std::int64_t& budget, const base::Deadline& deadline);
-  void plan(const base::Deadline& deadline);
+  void plan();
+  void arrive(std::int64_t& budget, const base::Deadline& deadline);
   void read_words(std::vector<WordsCopy>& words, const base::Deadline& deadline);
   [[nodiscard]] std::optional<std::vector<WordsCopy>> read_words_of_one_moment(
       const base::Deadline& deadline);

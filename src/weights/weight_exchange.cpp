@@ -49,8 +49,9 @@ class WeightExchange::Impl {
     }
     if (members.is_buffer || members.is_engine) {
       agree_on_layout(*members.pull, layout_, deadline);
-      carrier_ = make_carrier(options_.carrier, {*members.pull, layout_, memory_->span(), memory_,
-                                                 members.is_buffer ? core_.get() : nullptr});
+      carrier_ = make_carrier(options_.carrier,
+                              {*members.pull, layout_, memory_->span(), memory_,
+                               members.is_buffer ? core_.get() : nullptr, members.is_engine});
     }
     make_ends(members);
   }
@@ -58,8 +59,9 @@ class WeightExchange::Impl {
   void make_ends(const ExchangeMembers& members) {
     std::function<void()> serve_store;
     if (members.is_buffer) {
-      auto store = std::make_unique<WeightStore::Impl>(layout_, members.core->rank(),
-                                                       memory_->span(), *core_);
+      auto store = std::make_unique<WeightStore::Impl>(
+          layout_, members.core->rank(), memory_->span(), *core_,
+          [this](base::WeightVersion version) { return carrier_->may_fold(version); });
       serve_store = [folder = store.get()] {
         while (folder->fold()) {
         }

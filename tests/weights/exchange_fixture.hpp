@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <functional>
 #include <string>
 #include <vector>
@@ -49,9 +50,11 @@ inline void each_layout(const std::function<void(const Shape&)>& work) {
 }
 
 /// For parametrised tests.
-inline const auto every_carrier = testing::Values(WeightCarrier::rma, WeightCarrier::messages);
+inline const auto every_carrier =
+    testing::Values(WeightCarrier::rma, WeightCarrier::messages, WeightCarrier::broadcast);
 inline std::string carrier_name(const testing::TestParamInfo<WeightCarrier>& info) {
-  return info.param == WeightCarrier::rma ? "rma" : "messages";
+  constexpr std::array names = {"auto", "rma", "messages", "broadcast"};
+  return names[static_cast<std::size_t>(info.param)];
 }
 
 /// One rank's part of the way of weights, with weights that follow from their version's number.

@@ -1,9 +1,7 @@
 #pragma once
 
 #include <array>
-#include <chrono>
 #include <random>
-#include <thread>
 #include <utility>
 
 #include "physarum/parallel/wait.hpp"

@@ -1,7 +1,7 @@
 // Many random versions, engines that come and go. In CTest some hundred versions; by hand as many
 // as one likes: safety_run.sh, or
 //
-//   --versions N  --buffers N  --trainers N
+//   --versions N  --buffers N  --trainers N  --carrier NAME
 #include <cstdio>
 
 #include <gtest/gtest.h>
@@ -19,6 +19,15 @@ using test::RestlessReader;
 std::int64_t number(std::string_view name, std::int64_t otherwise) {
   const auto given = physarum::test::argument(name);
   return given ? std::stoll(*given) : otherwise;
+}
+
+WeightOptions options() {
+  WeightOptions options;
+  base::OptionTable table;
+  declare_options(table, options);
+  const std::string carrier = physarum::test::argument("--carrier").value_or("auto");
+  (void)base::read_arguments({"--weight-carrier", carrier}, table);
+  return options;
 }
 
 /// Bursts and pauses, so that engines now and then see every version and now and then miss many.
@@ -48,7 +57,7 @@ TEST(SafetyRun, every_image_taken_into_use_is_the_version_that_it_claims) {
   const test::Shape shape{static_cast<int>(number("--buffers", 1)),
                           static_cast<int>(number("--trainers", 1)), false};
   const auto changes = test::random_changes(11);
-  Circle circle(shape, {}, changes);
+  Circle circle(shape, options(), changes);
   circle.set_patience_s(limit_s * 0.9);
   circle.publish(0);
   circle.meet();
