@@ -96,6 +96,14 @@ class Circle {
     EXPECT_EQ(image_.digest(), expected_.image().digest()) << "version " << image_version();
     return 1;
   }
+  /// Asks for this version alone.
+  void pull_exactly(std::int64_t version) {
+    if (!layout_.is_rollout()) return;
+    const PullResult result =
+        exchange_.puller()->pull(image_, deadline(), base::WeightVersion(version));
+    EXPECT_NE(result.kind, PullResult::Kind::unavailable) << "version " << version;
+    EXPECT_EQ(image_version(), version);
+  }
   void pull_and_check(std::int64_t version) {
     if (!layout_.is_rollout()) return;
     pull_newest();
