@@ -15,7 +15,9 @@ VersionPart part_of(std::span<const std::byte> head) {
 
 BroadcastCarrier::BroadcastCarrier(const CarrierParts& parts, std::unique_ptr<Carrier> control)
     : control_(std::move(control)), patience_s_(parts.pull.patience_s()) {
-  if (parts.is_engine) replica_.emplace(parts.layout, control_->engine_access());
+  if (parts.is_engine) {
+    replica_ = std::make_unique<Replica>(parts.layout, control_->engine_access());
+  }
   for (int buffer = 0; buffer < parts.layout.buffer_ranks(); ++buffer) {
     streams_.push_back(open_stream(parts, buffer));
   }
@@ -27,12 +29,16 @@ BroadcastCarrier::BroadcastCarrier(const CarrierParts& parts, std::unique_ptr<Ca
     for (int rank = 0; rank < parts.pull.size(); ++rank) {
       if (rank != me && engines[static_cast<std::size_t>(rank)] != 0) ranks.push_back(rank);
     }
-    sender_.emplace(
-        parts.layout, me, parts.memory, *parts.store,
-        VersionSender::Ends{*streams_[static_cast<std::size_t>(me)],
-                            replica_ ? &*replica_ : nullptr, std::move(ranks), patience_s_});
+    sender_.emplace(parts.layout, me, parts.memory, *parts.store,
+                    VersionSender::Ends{*streams_[static_cast<std::size_t>(me)], replica_.get(),
+                                        std::move(ranks), patience_s_});
   }
   if (parts.is_engine) hook_.emplace([this] { return receive(); });
+}
+
+BroadcastCarrier::~BroadcastCarrier() {
+  // Not closed, after a failure: MPI may write into the copy until the process ends.
+  if (!streams_.empty()) (void)replica_.release();
 }
 
 /// The buffer rank is rank 0 of its stream, the engines follow in their order.
@@ -77,6 +83,8 @@ void BroadcastCarrier::close() {
   for (const auto& stream : streams_) {
     if (stream) stream->close(base::Deadline::in(patience_s_));
   }
+  sender_.reset();
+  streams_.clear();
   control_->close();
 }
 

@@ -20,6 +20,11 @@ class BroadcastCarrier final : public Carrier {
  public:
   /// Collective over the pull communicator. `control` is the carrier for single words.
   BroadcastCarrier(const CarrierParts& parts, std::unique_ptr<Carrier> control);
+  ~BroadcastCarrier() override;
+  BroadcastCarrier(const BroadcastCarrier&) = delete;
+  BroadcastCarrier& operator=(const BroadcastCarrier&) = delete;
+  BroadcastCarrier(BroadcastCarrier&&) = delete;
+  BroadcastCarrier& operator=(BroadcastCarrier&&) = delete;
   [[nodiscard]] StoreAccess& engine_access() override { return *replica_; }
   bool serve() override;
   [[nodiscard]] bool may_fold(base::WeightVersion version) const override;
@@ -32,7 +37,7 @@ class BroadcastCarrier final : public Carrier {
 
   std::unique_ptr<Carrier> control_;
   double patience_s_;
-  std::optional<Replica> replica_;
+  std::unique_ptr<Replica> replica_;  // of an engine
   /// By buffer rank, each a stream to all engines; null where this rank has no part in it.
   std::vector<std::unique_ptr<parallel::BroadcastStream>> streams_;
   std::optional<VersionSender> sender_;

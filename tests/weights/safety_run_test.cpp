@@ -23,6 +23,7 @@ std::int64_t number(std::string_view name, std::int64_t otherwise) {
 
 WeightOptions options() {
   WeightOptions options;
+  options.mode = UpdateMode::delta;  // wherever one is possible
   base::OptionTable table;
   declare_options(table, options);
   const std::string carrier = physarum::test::argument("--carrier").value_or("auto");
