@@ -6,9 +6,10 @@ namespace physarum::app {
 
 std::int64_t engine_weight_bytes(const Setup& setup) {
   const auto image = setup.catalogue->total_bytes();
-  if (!setup.model.tie_word_embeddings) return 2 * image;
+  const auto forms = 2 * image + weights::carrier_bytes(setup.configuration.weights, image);
+  if (!setup.model.tie_word_embeddings) return forms;
   const auto element = image / setup.catalogue->total_elements();
-  return 2 * image + setup.model.vocab_size * setup.model.hidden_size * element;
+  return forms + setup.model.vocab_size * setup.model.hidden_size * element;
 }
 
 rollout::EngineMemory engine_share(const Setup& setup) {

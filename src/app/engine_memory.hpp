@@ -4,8 +4,9 @@
 
 namespace physarum::app {
 
-/// What an engine's weights take in all forms: the image that follows the versions, the packed
-/// matrices of the same type, and the rows of the embedding, which a tied model multiplies by too.
+/// What an engine's weights take in all forms: the image that follows the versions, what the
+/// carrier keeps, the packed matrices of the same type, and the rows of the embedding, which a tied
+/// model multiplies by too.
 [[nodiscard]] std::int64_t engine_weight_bytes(const Setup& setup);
 /// Of what the job may use on this machine, each rank's equal part.
 [[nodiscard]] rollout::EngineMemory engine_share(const Setup& setup);

@@ -44,9 +44,11 @@ MemoryPlan memory_plan(const Setup& setup, const WeightPlan& share) {
   const auto trainers =
       static_cast<double>(std::max<std::size_t>(1, setup.plan.trainer_ranks().size()));
 
-  // The store: two image slots, and a ring of deltas that are at most as long as the image.
+  const double store =
+      static_cast<double>(weights::store_bytes(options.weights, setup.catalogue->total_bytes())) /
+      mb / buffers;
   const double slots = 2 * image / buffers;
-  const double ring = static_cast<double>(options.weights.delta_ring) * image / buffers;
+  const double ring = store - slots;
   const bool reference = options.training.loss.use_kl_loss;
   // Compute weights, gradients, masters, two moments; the range that is published, twice.
   const double training = 5 * flat + (reference ? flat : 0);

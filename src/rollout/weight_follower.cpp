@@ -12,6 +12,8 @@ constexpr double patience_s = 600;
 WeightFollower::WeightFollower(weights::Puller& puller, weights::CataloguePtr catalogue)
     : puller_(puller), image_(std::move(catalogue)) {}
 
+WeightFollower::~WeightFollower() { puller_.abandon(); }
+
 void WeightFollower::begin(std::optional<base::WeightVersion> exactly) {
   deadline_ = base::Deadline::in(patience_s);
   puller_.begin(image_, exactly);

@@ -24,6 +24,12 @@ class WeightFollower {
   };
 
   WeightFollower(weights::Puller& puller, weights::CataloguePtr catalogue);
+  /// An engine may be told to stop in the middle of a pull.
+  ~WeightFollower();
+  WeightFollower(const WeightFollower&) = delete;
+  WeightFollower& operator=(const WeightFollower&) = delete;
+  WeightFollower(WeightFollower&&) = delete;
+  WeightFollower& operator=(WeightFollower&&) = delete;
 
   [[nodiscard]] bool pulling() const { return puller_.active(); }
   /// Valid when no pull goes on; invalid before the first.

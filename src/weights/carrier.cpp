@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 
+#include "broadcast_carrier.hpp"
 #include "message_carrier.hpp"
 #include "window_carrier.hpp"
 
@@ -23,6 +24,8 @@ std::unique_ptr<Carrier> make_carrier(WeightCarrier carrier, const CarrierParts&
     case WeightCarrier::messages:
       return std::make_unique<MessageCarrier>(parts,
                                               MessageLimits{.patience_s = parts.pull.patience_s()});
+    case WeightCarrier::broadcast:
+      return std::make_unique<BroadcastCarrier>(parts, std::make_unique<WindowCarrier>(parts));
     case WeightCarrier::automatic:
       break;
   }

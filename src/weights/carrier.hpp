@@ -25,6 +25,9 @@ class Carrier {
   [[nodiscard]] virtual StoreAccess& engine_access() = 0;
   /// A buffer rank's turn for the engines; true if it did something. Does not wait.
   virtual bool serve() { return false; }
+  /// A buffer rank's: whether the delta to this version may go into its full image. Only what is
+  /// there may be written over by trainers.
+  [[nodiscard]] virtual bool may_fold(base::WeightVersion version) const { return version.valid(); }
   /// Collective over the pull communicator; engines have finished.
   virtual void close() = 0;
 };
@@ -37,7 +40,7 @@ struct CarrierParts {
   std::span<std::byte> memory;  ///< of a buffer rank's store; empty on others
   std::shared_ptr<void> owner;  ///< of the memory, for whoever may need it longer
   StoreAccess* store;           ///< a buffer rank's access to that memory; null on others
-  bool is_engine = true;        ///< this rank pulls
+  bool is_engine = true;        ///< false: a buffer rank without an engine
 };
 
 /// What `automatic` stands for: messages, unless a buffer rank is an engine, too. Collective over

@@ -26,6 +26,16 @@ void WeightOptions::validate() const {
   }
 }
 
+std::int64_t store_bytes(const WeightOptions& options, std::int64_t image_bytes) {
+  // A delta that is longer than a quarter goes out as a full image; one place is being written.
+  const std::int64_t places = options.mode == UpdateMode::full ? 0 : options.delta_ring + 1;
+  return 2 * image_bytes + places * (image_bytes / 4);
+}
+
+std::int64_t carrier_bytes(const WeightOptions& options, std::int64_t image_bytes) {
+  return options.carrier == WeightCarrier::broadcast ? store_bytes(options, image_bytes) : 0;
+}
+
 void declare_options(base::OptionTable& table, WeightOptions& options) {
   table.topic("weights");
   table.add_choice("update-weight-mode", options.mode,
@@ -46,10 +56,12 @@ void declare_options(base::OptionTable& table, WeightOptions& options) {
             "Steps from one weight version that engines can pull to the next; more than 1 needs "
             "--mode async and a --max-weight-staleness that allows for it.",
             {1, longest_interval});
-  table.add_choice("weight-carrier", options.carrier,
-                   "How engines read the weight store: one-sided (rma), or by messages with the "
-                   "buffer ranks (messages); auto: rma with --colocate, else messages.",
-                   {"auto", "rma", "messages"});
+  table.add_choice(
+      "weight-carrier", options.carrier,
+      "How engines read the weight store: one-sided (rma), by messages with the buffer "
+      "ranks (messages), or from copies of their own, to which buffer ranks broadcast "
+      "every version (broadcast).",
+      {"auto", "rma", "messages", "broadcast"});
   table.add("update-weight-buffer-size", options.buffer_bytes,
             "Bytes of weights that one rank has under way at a time, to the store or from it.",
             {smallest_buffer, largest_buffer});

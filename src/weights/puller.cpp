@@ -58,13 +58,21 @@ std::optional<PullResult> Puller::Impl::advance(std::int64_t budget_bytes,
   try {
     while (stage_ != Stage::done && budget_bytes > 0) step(budget_bytes, deadline);
   } catch (...) {
-    image_ = nullptr;  // no pull is active any more; the caller sees why
+    abandon();  // the caller sees why
     throw;
   }
   result_.seconds += watch.seconds();
   if (stage_ != Stage::done) return std::nullopt;
   image_ = nullptr;
   return result_;
+}
+
+/// Every step ends with its transfers complete, so nothing writes to the image or the deltas later.
+void Puller::Impl::abandon() {
+  image_ = nullptr;
+  deltas_.clear();
+  pieces_.clear();
+  stage_ = Stage::done;
 }
 
 void Puller::Impl::step(std::int64_t& budget, const base::Deadline& deadline) {
@@ -74,7 +82,11 @@ void Puller::Impl::step(std::int64_t& budget, const base::Deadline& deadline) {
   const base::Stopwatch watch;
   switch (stage_) {
     case Stage::plan:
-      plan(deadline);
+      plan();
+      result_.get_s += watch.seconds();
+      return;
+    case Stage::arrive:
+      arrive(budget, deadline);
       result_.get_s += watch.seconds();
       return;
     case Stage::head:
@@ -227,6 +239,8 @@ bool Puller::active() const { return impl_->active(); }
 std::optional<PullResult> Puller::advance(std::int64_t budget_bytes, base::Deadline deadline) {
   return impl_->advance(budget_bytes, deadline);
 }
+
+void Puller::abandon() { impl_->abandon(); }
 
 PullResult Puller::pull(Image& image, base::Deadline deadline,
                         std::optional<base::WeightVersion> exactly) {

@@ -73,9 +73,10 @@ class Puller::Impl {
   void begin(Image& image, std::optional<base::WeightVersion> exactly);
   [[nodiscard]] bool active() const { return image_ != nullptr; }
   std::optional<PullResult> advance(std::int64_t budget_bytes, const base::Deadline& deadline);
+  void abandon();
 
  private:
-  enum class Stage { plan, head, fetch, apply, verify, done };
+  enum class Stage { plan, arrive, head, fetch, apply, verify, done };
   /// A piece of the image or of a delta that is to be fetched.
   struct Piece {
     std::span<std::byte> to;
@@ -89,7 +90,8 @@ class Puller::Impl {
   };
 
   void step(std::int64_t& budget, const base::Deadline& deadline);
-  void plan(const base::Deadline& deadline);
+  void plan();
+  void arrive(std::int64_t& budget, const base::Deadline& deadline);
   void read_words(std::vector<WordsCopy>& words, const base::Deadline& deadline);
   [[nodiscard]] std::optional<std::vector<WordsCopy>> read_words_of_one_moment(
       const base::Deadline& deadline);

@@ -84,12 +84,21 @@ std::optional<std::vector<WordsCopy>> Puller::Impl::read_words_of_one_moment(
   return second;
 }
 
-void Puller::Impl::plan(const base::Deadline& deadline) {
+void Puller::Impl::plan() {
   // The target before the words: these are then at least as new as it.
   target_ = exactly_ ? *exactly_ : newest();
   if (target_.valid() && image_->version() == target_) return finish(PullResult::Kind::current);
   if (!target_.valid() || (exactly_ && target_ > newest()))
     return finish(PullResult::Kind::unavailable);
+  stage_ = Stage::arrive;
+}
+
+void Puller::Impl::arrive(std::int64_t& budget, const base::Deadline& deadline) {
+  if (!access_.arrived(target_)) {
+    budget = 0;  // of this slice: what is on its way needs others
+    if (!parallel::serve_hooks()) backoff_.pause();
+    return;
+  }
   read_words(words_, deadline);
   if (plan_shards()) {
     stage_ = Stage::head;

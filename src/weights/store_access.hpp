@@ -5,6 +5,7 @@
 #include <span>
 
 #include "physarum/base/deadline.hpp"
+#include "physarum/base/ids.hpp"
 
 #include "physarum/parallel/window.hpp"
 
@@ -26,6 +27,9 @@ class StoreAccess {
   /// Atomic words; complete on return.
   virtual std::uint64_t load(int buffer, std::int64_t word) = 0;
   virtual void store(int buffer, std::int64_t word, std::uint64_t value) = 0;
+  /// Whether what was published as `version` can be read already. Does not wait. A carrier without
+  /// memory of its own reads the store itself, where that is so once the version is visible.
+  [[nodiscard]] virtual bool arrived(base::WeightVersion version) { return version.valid(); }
   /// Plain loads of this rank's own window see what peers put; peers see its plain stores.
   virtual void sync() = 0;
 };

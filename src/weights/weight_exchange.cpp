@@ -59,8 +59,9 @@ class WeightExchange::Impl {
   void make_ends(const ExchangeMembers& members) {
     std::function<void()> serve_store;
     if (members.is_buffer) {
-      auto store = std::make_unique<WeightStore::Impl>(layout_, members.core->rank(),
-                                                       memory_->span(), *core_);
+      auto store = std::make_unique<WeightStore::Impl>(
+          layout_, members.core->rank(), memory_->span(), *core_,
+          [this](base::WeightVersion version) { return carrier_->may_fold(version); });
       serve_store = [folder = store.get()] {
         while (folder->fold()) {
         }

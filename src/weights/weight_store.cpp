@@ -24,8 +24,13 @@ void WeightStore::Impl::initialise(const StoreLayout& layout, int buffer,
 }
 
 WeightStore::Impl::Impl(const StoreLayout& layout, int buffer, std::span<std::byte> memory,
-                        StoreAccess& access)
-    : layout_(layout), buffer_(buffer), memory_(memory), access_(access), decoder_(layout.type()) {}
+                        StoreAccess& access, std::function<bool(base::WeightVersion)> may_fold)
+    : layout_(layout),
+      buffer_(buffer),
+      memory_(memory),
+      access_(access),
+      may_fold_(std::move(may_fold)),
+      decoder_(layout.type()) {}
 
 std::optional<WeightStore::Impl::Fold> WeightStore::Impl::next_fold() const {
   if (layout_.ring() == 0) return std::nullopt;
@@ -41,6 +46,7 @@ std::optional<WeightStore::Impl::Fold> WeightStore::Impl::next_fold() const {
     if (target <= content) continue;
     if (access_.load(buffer_, StoreWords::entry_base(fold.entry)) != content) continue;
     fold.step = {StoreWords::version(content), StoreWords::version(target)};
+    if (may_fold_ && !may_fold_(fold.step.target)) return std::nullopt;
     return fold;
   }
   return std::nullopt;

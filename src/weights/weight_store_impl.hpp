@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "physarum/weights/delta_codec.hpp"
@@ -14,8 +15,9 @@ namespace physarum::weights {
 class WeightStore::Impl {
  public:
   /// `memory` is this rank's window; its words are set here, before peers can see it. `access`
-  /// reaches it over the core window.
-  Impl(const StoreLayout& layout, int buffer, std::span<std::byte> memory, StoreAccess& access);
+  /// reaches it over the core window. Deltas that `may_fold` refuses wait; none: it allows all.
+  Impl(const StoreLayout& layout, int buffer, std::span<std::byte> memory, StoreAccess& access,
+       std::function<bool(base::WeightVersion)> may_fold = {});
 
   /// What must stand in the memory before the windows are made.
   static void initialise(const StoreLayout& layout, int buffer, std::span<std::byte> memory);
@@ -46,6 +48,7 @@ class WeightStore::Impl {
   int buffer_;
   std::span<std::byte> memory_;
   StoreAccess& access_;
+  std::function<bool(base::WeightVersion)> may_fold_;
   DeltaDecoder decoder_;
   std::optional<Fold> fold_;
   std::uint64_t broken_base_ = 0;  // base word of a slot that is not folded into any more

@@ -17,6 +17,9 @@ same "colocated on one rank" "$first" "$(trained colocated1 1 --colocate)"
 same "weights by messages" "$first" "$(trained messages 4 --buffer-ranks 2 --trainer-ranks 1 --weight-carrier messages)"
 same "weights by messages, colocated" "$first" "$(trained messages1 1 --colocate --weight-carrier messages)"
 same "weights that are compared after each change" "$first" "$(trained equal 3 --trainer-ranks 1 --check-weight-update-equal)"
+same "weights by broadcast" "$first" "$(trained broadcast 4 --buffer-ranks 2 --trainer-ranks 1 --weight-carrier broadcast)"
+same "weights by broadcast, async with staleness 0" "$first" "$(trained broadcast0 4 --trainer-ranks 1 --mode async --max-weight-staleness 0 --weight-carrier broadcast)"
+same "weights by broadcast, colocated" "$first" "$(trained broadcast1 1 --colocate --weight-carrier broadcast)"
 same "full weight images" "$first" "$(trained full 3 --trainer-ranks 1 --update-weight-mode full)"
 
 same "a sampling seed that is the run's" "$first" "$(trained sampling7 3 --trainer-ranks 1 --rollout-seed 7)"
@@ -37,6 +40,7 @@ fi
 
 two=$(trained trainers2 4 --trainer-ranks 2)
 same "two trainers, again" "$two" "$(trained trainers2b 4 --trainer-ranks 2)"
+same "weights by broadcast, colocated on two ranks" "$two" "$(trained broadcast2 2 --colocate --weight-carrier broadcast)"
 same "colocated on two ranks" "$two" "$(trained colocated2 2 --colocate)"
 
 for mode in one_step_async async; do

@@ -4,12 +4,12 @@
 //   --test-limit-s S   seconds per test (60)
 //   --hang-rank R      rank R stops in the first test: proves that the watchdog ends the program
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <unistd.h>
 
@@ -65,14 +65,14 @@ struct Settings {
   int hang_rank = -1;
 };
 Settings settings;
+std::vector<std::string> arguments;
 parallel::Communicator* the_world = nullptr;
 Watchdog* the_watchdog = nullptr;
 
 void read_settings(int argc, char** argv) {
-  for (int i = 1; i + 1 < argc; ++i) {
-    if (std::strcmp(argv[i], "--test-limit-s") == 0) settings.limit_s = std::atof(argv[i + 1]);
-    if (std::strcmp(argv[i], "--hang-rank") == 0) settings.hang_rank = std::atoi(argv[i + 1]);
-  }
+  arguments.assign(argv, argv + argc);
+  if (const auto limit = argument("--test-limit-s")) settings.limit_s = std::stod(*limit);
+  if (const auto rank = argument("--hang-rank")) settings.hang_rank = std::stoi(*rank);
 }
 
 std::string full_name(const testing::TestInfo& test) {
@@ -113,6 +113,11 @@ void silence_all_but_rank_0() {
 
 parallel::Communicator& world() { return *the_world; }
 void allow_test_s(double seconds) { the_watchdog->set_limit(seconds); }
+std::optional<std::string> argument(std::string_view name) {
+  const auto found = std::find(arguments.begin(), arguments.end(), name);
+  if (found == arguments.end() || found + 1 == arguments.end()) return std::nullopt;
+  return *(found + 1);
+}
 
 namespace {
 int run_tests(int argc, char** argv) {

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <optional>
+#include <string>
+#include <string_view>
+
 #include <gtest/gtest.h>
 
 #include "physarum/parallel/communicator.hpp"
@@ -13,5 +17,8 @@ namespace physarum::test {
 /// Seconds that one test may take before the watchdog ends the process; 60 unless a test asks for
 /// more at its beginning. Reset before each test.
 void allow_test_s(double seconds);
+
+/// The word after `name` in the test program's own command line, if it stands there.
+[[nodiscard]] std::optional<std::string> argument(std::string_view name);
 
 }  // namespace physarum::test

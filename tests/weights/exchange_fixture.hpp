@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <functional>
 #include <string>
 #include <vector>
@@ -49,19 +50,23 @@ inline void each_layout(const std::function<void(const Shape&)>& work) {
 }
 
 /// For parametrised tests.
-inline const auto every_carrier = testing::Values(WeightCarrier::rma, WeightCarrier::messages);
+inline const auto every_carrier =
+    testing::Values(WeightCarrier::rma, WeightCarrier::messages, WeightCarrier::broadcast);
 inline std::string carrier_name(const testing::TestParamInfo<WeightCarrier>& info) {
-  return info.param == WeightCarrier::rma ? "rma" : "messages";
+  constexpr std::array names = {"auto", "rma", "messages", "broadcast"};
+  return names[static_cast<std::size_t>(info.param)];
 }
 
 /// One rank's part of the way of weights, with weights that follow from their version's number.
 class Circle {
  public:
   Circle(const Shape& shape, const WeightOptions& options, double density)
+      : Circle(shape, options, steady(density)) {}
+  Circle(const Shape& shape, const WeightOptions& options, const Changes& changes)
       : layout_(world(), plan_of(shape)),
         catalogue_(small_catalogue(options.transfer_type)),
-        published_(catalogue_, density),
-        expected_(catalogue_, density),
+        published_(catalogue_, changes),
+        expected_(catalogue_, changes),
         image_(catalogue_),
         exchange_(WeightExchange::make(members_of(layout_), catalogue_, options, deadline())),
         hook_([this] { return exchange_.store() != nullptr && exchange_.store()->advance(); }) {}
@@ -91,6 +96,14 @@ class Circle {
     EXPECT_EQ(image_.digest(), expected_.image().digest()) << "version " << image_version();
     return 1;
   }
+  /// Asks for this version alone.
+  void pull_exactly(std::int64_t version) {
+    if (!layout_.is_rollout()) return;
+    const PullResult result =
+        exchange_.puller()->pull(image_, deadline(), base::WeightVersion(version));
+    EXPECT_NE(result.kind, PullResult::Kind::unavailable) << "version " << version;
+    EXPECT_EQ(image_version(), version);
+  }
   void pull_and_check(std::int64_t version) {
     if (!layout_.is_rollout()) return;
     pull_newest();
@@ -98,6 +111,8 @@ class Circle {
   }
   /// Buffer ranks serve while they wait here.
   void meet() { world().barrier(deadline()); }
+  /// Longest wait for others; 60 s unless a test has more to do.
+  void set_patience_s(double seconds) { patience_s_ = seconds; }
   void close() {
     meet();
     exchange_.close();
@@ -105,7 +120,8 @@ class Circle {
   }
 
  private:
-  [[nodiscard]] static base::Deadline deadline() { return base::Deadline::in(60); }
+  [[nodiscard]] base::Deadline deadline() const { return base::Deadline::in(patience_s_); }
+  double patience_s_ = 60;
   parallel::Layout layout_;
   CataloguePtr catalogue_;
   EvolvingWeights published_;

@@ -245,6 +245,36 @@ TEST_P(PublishPull, no_more_than_the_buffer_is_under_way) {
   EXPECT_GT(got, std::size_t{300000});
 }
 
+TEST_P(PublishPull, may_be_given_up_before_the_image_changes) {
+  auto store = make(UpdateMode::delta);
+  Image image(store.catalogue);
+  store.publish(0);
+  store.pull(image);
+  store.publish(1);
+  store.puller->begin(image);
+  EXPECT_FALSE(store.puller->advance(1, base::Deadline::in(10)));  // words and heads only
+  store.puller->abandon();
+  EXPECT_FALSE(store.puller->active());
+  EXPECT_TRUE(store.same_as(0, image, usual_density));
+  store.puller->abandon();  // nothing to give up
+  EXPECT_EQ(store.pull(image).kind, Pull::delta);
+  EXPECT_TRUE(store.same_as(1, image, usual_density));
+}
+
+TEST_P(PublishPull, given_up_half_way_leaves_an_image_without_version) {
+  auto store = make(UpdateMode::delta);
+  Image image(store.catalogue);
+  store.publish(0);
+  store.pull(image);
+  image.set_version({});
+  store.puller->begin(image);
+  EXPECT_FALSE(store.puller->advance(100000, base::Deadline::in(10)));
+  store.puller->abandon();
+  EXPECT_FALSE(image.version().valid());
+  EXPECT_EQ(store.pull(image).kind, Pull::full);
+  EXPECT_TRUE(store.same_as(0, image, usual_density));
+}
+
 INSTANTIATE_TEST_SUITE_P(Types, PublishPull,
                          testing::Values(Case{TransferType::bf16, 1}, Case{TransferType::bf16, 2},
                                          Case{TransferType::f32, 1}, Case{TransferType::f32, 3}),

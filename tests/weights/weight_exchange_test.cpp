@@ -46,6 +46,20 @@ TEST_P(WeightExchangeBy, engines_get_what_trainers_publish) {
   });
 }
 
+TEST_P(WeightExchangeBy, a_version_can_be_asked_for_as_soon_as_it_is_published) {
+  each_layout([](const test::Shape& shape) {
+    Circle circle(shape, options_of(UpdateMode::delta, TransferType::bf16, GetParam()),
+                  usual_density);
+    for (std::int64_t version = 0; version < 10; ++version) {
+      circle.publish(version);
+      (void)test::world().agree(true);  // engines hear of it as they do of a lease
+      circle.pull_exactly(version);
+      circle.meet();
+    }
+    circle.close();
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Carriers, WeightExchangeBy, test::every_carrier, test::carrier_name);
 
 TEST(WeightExchange, roles_get_their_ends) {

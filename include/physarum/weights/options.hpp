@@ -17,8 +17,9 @@ enum class UpdateMode {
 /// How engines reach the weight store.
 enum class WeightCarrier {
   automatic,
-  rma,       ///< one-sided reads from a window that spans buffer and engine ranks
-  messages,  ///< point-to-point with the buffer ranks
+  rma,        ///< one-sided reads from a window that spans buffer and engine ranks
+  messages,   ///< point-to-point with the buffer ranks
+  broadcast,  ///< buffer ranks send all versions to all engines
 };
 
 /// How weights travel from trainers to engines.
@@ -39,6 +40,11 @@ struct WeightOptions {
   std::int64_t threads = 1;
   void validate() const;  ///< throws UserError
 };
+
+/// What the weight store takes for a whole image, over all buffer ranks: two images, the deltas.
+[[nodiscard]] std::int64_t store_bytes(const WeightOptions& options, std::int64_t image_bytes);
+/// What an engine's carrier takes of its rank's memory: with `broadcast` a copy of the store.
+[[nodiscard]] std::int64_t carrier_bytes(const WeightOptions& options, std::int64_t image_bytes);
 
 /// --update-weight-mode, --update-weight-transfer-type, --update-weight-delta-ring,
 /// --update-weight-full-interval, --update-weights-interval, --weight-carrier,

@@ -64,6 +64,9 @@ class Puller {
   void begin(Image& image, std::optional<base::WeightVersion> exactly = {});
   [[nodiscard]] bool active() const;
   std::optional<PullResult> advance(std::int64_t budget_bytes, base::Deadline deadline);
+  /// Gives up the pull that was begun, if any; waits for nothing. The image keeps its version if
+  /// none of its bytes were touched yet, and has none otherwise. It is the caller's again.
+  void abandon();
 
  private:
   std::unique_ptr<Impl> impl_;
