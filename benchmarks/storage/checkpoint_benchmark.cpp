@@ -3,12 +3,10 @@
 //   write-plain  the same bytes into a new file, fsync, and a rename over the one before
 //   read         the checkpoint, verified, into memory
 //   read-plain   the same file into memory
-//   touch        nothing, but as all others: makes free memory quick to get
 //   memory       peak memory that a background save adds, as a multiple of what is saved
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <numeric>
 #include <string>
 
@@ -104,14 +102,6 @@ double read(const std::string& directory, State& state) {
   return watch.seconds();
 }
 
-/// Memory that the hypervisor has taken back is slow to get again; the page cache of whoever comes
-/// first would pay for it. So it is there before anything is measured.
-void touch_memory(std::size_t bytes) {
-  const std::unique_ptr<std::byte[]> memory(new std::byte[bytes]);
-  for (std::size_t at = 0; at < bytes; at += 4096)
-    const_cast<volatile std::byte&>(memory[at]) = std::byte{1};
-}
-
 double peak_bytes() {
   struct rusage usage {};
   ::getrusage(RUSAGE_SELF, &usage);
@@ -130,8 +120,6 @@ int main(int argc, char** argv) {
   if (argc < 3) return 2;
   const std::string what = argv[1], directory = argv[2];
   const std::size_t megabytes = argc > 3 ? std::strtoul(argv[3], nullptr, 10) : 600;
-  if (what != "memory") touch_memory(4 * megabytes * 1'000'000);
-  if (what == "touch") return 0;
   State state(megabytes);
   const std::string plain = directory + "/plain";
   const double value = what == "write"         ? write(directory, state, storage::SaveMode::wait)
