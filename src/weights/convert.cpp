@@ -20,6 +20,10 @@ inline std::uint32_t round_bits(std::uint32_t bits) {
   return ((bits & sign_off) > infinity ? quiet : rounded) >> 16;
 }
 
+inline float round_float(float value) {
+  return std::bit_cast<float>(round_bits(std::bit_cast<std::uint32_t>(value)) << 16);
+}
+
 void check_sizes(std::size_t values, TransferType type, std::size_t image) {
   base::expects(values * static_cast<std::size_t>(element_bytes(type)) == image,
                 "the image bytes hold exactly the values");
@@ -68,9 +72,19 @@ void from_transfer(std::span<const std::byte> image, TransferType type, std::spa
 
 void round_to_transfer(std::span<float> values, TransferType type) {
   if (type == TransferType::f32) return;
-  for (float& value : values) {
-    value = std::bit_cast<float>(round_bits(std::bit_cast<std::uint32_t>(value)) << 16);
+  for (float& value : values) value = round_float(value);
+}
+
+void round_to_transfer(std::span<const float> from, TransferType type, std::span<float> values) {
+  base::expects(from.size() == values.size(), "as many values as there are");
+  if (values.empty()) return;
+  if (type == TransferType::f32) {
+    std::memcpy(values.data(), from.data(), from.size_bytes());
+    return;
   }
+  const float* __restrict source = from.data();
+  float* __restrict target = values.data();
+  for (std::size_t i = 0; i < values.size(); ++i) target[i] = round_float(source[i]);
 }
 
 }  // namespace physarum::weights

@@ -49,10 +49,13 @@ TEST(Convert, arrays_agree_with_single_values) {
   from_transfer(image, TransferType::bf16, back);
   std::vector<float> rounded = values;
   round_to_transfer(rounded, TransferType::bf16);
+  std::vector<float> elsewhere(values.size());
+  round_to_transfer(values, TransferType::bf16, elsewhere);
   for (std::size_t i = 0; i < values.size(); ++i) {
     const auto expected = float_from_bf16(bf16_from_float(values[i]));
     EXPECT_EQ(std::bit_cast<std::uint32_t>(back[i]), std::bit_cast<std::uint32_t>(expected));
     EXPECT_EQ(std::bit_cast<std::uint32_t>(rounded[i]), std::bit_cast<std::uint32_t>(expected));
+    EXPECT_EQ(std::bit_cast<std::uint32_t>(elsewhere[i]), std::bit_cast<std::uint32_t>(expected));
   }
 }
 
@@ -62,7 +65,10 @@ TEST(Convert, f32_is_a_copy_of_bits) {
   to_transfer(values, TransferType::f32, image);
   std::vector<float> back(4);
   from_transfer(image, TransferType::f32, back);
+  std::vector<float> rounded(4);
+  round_to_transfer(values, TransferType::f32, rounded);
   for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(std::bit_cast<std::uint32_t>(rounded[i]), std::bit_cast<std::uint32_t>(values[i]));
     EXPECT_EQ(std::bit_cast<std::uint32_t>(back[i]), std::bit_cast<std::uint32_t>(values[i]));
   }
 }
