@@ -5,20 +5,10 @@
 
 #include "physarum/base/contracts.hpp"
 
+#include "narrow_floats.hpp"
+
 namespace physarum::weights {
 namespace {
-
-constexpr std::uint32_t sign_off = 0x7fffffffU;
-constexpr std::uint32_t infinity = 0x7f800000U;
-
-/// Without branches, so that the loops over it vectorise.
-inline std::uint32_t round_bits(std::uint32_t bits) {
-  const std::uint32_t rounded = bits + 0x7fffU + ((bits >> 16) & 1U);
-  // Rounding could carry a NaN's payload into infinity or over the sign: keep its upper half and
-  // set the quiet bit, which also stands for a payload that lay in the lower half only.
-  const std::uint32_t quiet = bits | 0x00400000U;
-  return ((bits & sign_off) > infinity ? quiet : rounded) >> 16;
-}
 
 inline float round_float(float value) {
   return std::bit_cast<float>(round_bits(std::bit_cast<std::uint32_t>(value)) << 16);
@@ -46,12 +36,8 @@ void to_transfer(std::span<const float> values, TransferType type, std::span<std
     std::memcpy(image.data(), values.data(), image.size());
     return;
   }
-  const float* from = values.data();
-  std::byte* to = image.data();
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::uint16_t bits = bf16_from_float(from[i]);
-    std::memcpy(to + 2 * i, &bits, 2);
-  }
+  const NarrowFloats avx2 = narrow_floats_avx2();
+  (avx2 != nullptr ? avx2 : &narrow_floats)(values.data(), values.size(), image.data());
 }
 
 void from_transfer(std::span<const std::byte> image, TransferType type, std::span<float> values) {

@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include "narrow_floats.hpp"
+
 namespace physarum::weights {
 namespace {
 
@@ -57,6 +59,16 @@ TEST(Convert, arrays_agree_with_single_values) {
     EXPECT_EQ(std::bit_cast<std::uint32_t>(rounded[i]), std::bit_cast<std::uint32_t>(expected));
     EXPECT_EQ(std::bit_cast<std::uint32_t>(elsewhere[i]), std::bit_cast<std::uint32_t>(expected));
   }
+}
+
+TEST(Convert, rounds_alike_on_every_processor) {
+  std::vector<float> values;
+  for (std::uint32_t i = 0; i < 4099; ++i) values.push_back(bits(i * 1048573U));
+  std::vector<std::byte> baseline(values.size() * 2), avx2(values.size() * 2);
+  narrow_floats(values.data(), values.size(), baseline.data());
+  if (narrow_floats_avx2() == nullptr) GTEST_SKIP() << "this processor has no AVX2";
+  narrow_floats_avx2()(values.data(), values.size(), avx2.data());
+  EXPECT_EQ(baseline, avx2);
 }
 
 TEST(Convert, f32_is_a_copy_of_bits) {
