@@ -46,8 +46,7 @@ UpdateResult WeightUpdater::update(double norm) {
 }
 
 void WeightUpdater::publish_values() {
-  std::ranges::copy(masters_.span(), store_.values().data());
-  weights::round_to_transfer(store_.values(), type_);
+  weights::round_to_transfer(masters_.span(), type_, store_.values());
 }
 
 }  // namespace physarum::training

@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include "narrow_floats.hpp"
+
 namespace physarum::weights {
 namespace {
 
@@ -49,11 +51,24 @@ TEST(Convert, arrays_agree_with_single_values) {
   from_transfer(image, TransferType::bf16, back);
   std::vector<float> rounded = values;
   round_to_transfer(rounded, TransferType::bf16);
+  std::vector<float> elsewhere(values.size());
+  round_to_transfer(values, TransferType::bf16, elsewhere);
   for (std::size_t i = 0; i < values.size(); ++i) {
     const auto expected = float_from_bf16(bf16_from_float(values[i]));
     EXPECT_EQ(std::bit_cast<std::uint32_t>(back[i]), std::bit_cast<std::uint32_t>(expected));
     EXPECT_EQ(std::bit_cast<std::uint32_t>(rounded[i]), std::bit_cast<std::uint32_t>(expected));
+    EXPECT_EQ(std::bit_cast<std::uint32_t>(elsewhere[i]), std::bit_cast<std::uint32_t>(expected));
   }
+}
+
+TEST(Convert, rounds_alike_on_every_processor) {
+  std::vector<float> values;
+  for (std::uint32_t i = 0; i < 4099; ++i) values.push_back(bits(i * 1048573U));
+  std::vector<std::byte> baseline(values.size() * 2), avx2(values.size() * 2);
+  narrow_floats(values.data(), values.size(), baseline.data());
+  if (narrow_floats_avx2() == nullptr) GTEST_SKIP() << "this processor has no AVX2";
+  narrow_floats_avx2()(values.data(), values.size(), avx2.data());
+  EXPECT_EQ(baseline, avx2);
 }
 
 TEST(Convert, f32_is_a_copy_of_bits) {
@@ -62,7 +77,10 @@ TEST(Convert, f32_is_a_copy_of_bits) {
   to_transfer(values, TransferType::f32, image);
   std::vector<float> back(4);
   from_transfer(image, TransferType::f32, back);
+  std::vector<float> rounded(4);
+  round_to_transfer(values, TransferType::f32, rounded);
   for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(std::bit_cast<std::uint32_t>(rounded[i]), std::bit_cast<std::uint32_t>(values[i]));
     EXPECT_EQ(std::bit_cast<std::uint32_t>(back[i]), std::bit_cast<std::uint32_t>(values[i]));
   }
 }

@@ -23,5 +23,7 @@ void from_transfer(std::span<const std::byte> image, TransferType type, std::spa
 /// Replaces every value by what an engine will see after transfer: fp32 masters stay with the
 /// optimiser, the trainer's forward pass uses these. Nothing to do for f32.
 void round_to_transfer(std::span<float> values, TransferType type);
+/// The same from other memory of the same size, in one pass.
+void round_to_transfer(std::span<const float> from, TransferType type, std::span<float> values);
 
 }  // namespace physarum::weights
