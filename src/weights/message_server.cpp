@@ -18,7 +18,7 @@ constexpr int most_requests_a_turn = 64;
 /// A turn that comes later than this was late by this rank's own doing.
 constexpr double longest_turn_s = 1;
 
-const char* text_of(std::uint64_t reason) {
+const char* reason_text(std::uint64_t reason) {
   switch (reason) {
     case WeightRefusal::outside:
       return "it asked for memory that is not there";
@@ -154,7 +154,7 @@ void MessageServer::drop(int peer, Engine& engine, WeightRefusal::Reason reason,
   engine.requests.clear();
   ++dropped_;
   base::log_warning("weight store: the engine on rank " + std::to_string(peer) +
-                    " of the engines' communicator gets no more weights: " + text_of(reason));
+                    " of the engines' communicator gets no more weights: " + reason_text(reason));
   engine.refusal = {reason, request};
   refusals_.insert(
       transfers_.send(std::as_bytes(std::span(&engine.refusal, 1)), peer, tag_refusal));
