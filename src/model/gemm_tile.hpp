@@ -12,12 +12,19 @@ constexpr std::int64_t panel_vectors = panel_columns / lanes;
 constexpr int strip_panels = lanes == 16 ? 3 : 1;
 
 PHYSARUM_INLINE Floats load_weights(const float* from) { return load(from); }
-/// From bf16, exact.
+/// From bf16, exact. By name where one instruction widens a vector: compilers make several of it.
 PHYSARUM_INLINE Floats load_weights(const std::uint16_t* from) {
   using Halves = std::uint16_t __attribute__((vector_size(2 * lanes)));
   Halves halves;
   std::memcpy(&halves, from, sizeof halves);
-  const Ints bits = __builtin_convertvector(halves, Ints) << 16;
+#if defined(__AVX512F__)
+  const Ints wide = (Ints)_mm512_maskz_cvtepu16_epi32(0xFFFF, (__m256i)halves);
+#elif defined(__AVX2__)
+  const Ints wide = (Ints)_mm256_cvtepu16_epi32((__m128i)halves);
+#else
+  const Ints wide = __builtin_convertvector(halves, Ints);
+#endif
+  const Ints bits = wide << 16;
   Floats v;
   std::memcpy(&v, &bits, sizeof v);
   return v;
