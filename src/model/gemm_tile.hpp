@@ -12,12 +12,19 @@ constexpr std::int64_t panel_vectors = panel_columns / lanes;
 constexpr int strip_panels = lanes == 16 ? 3 : 1;
 
 PHYSARUM_INLINE Floats load_weights(const float* from) { return load(from); }
-/// From bf16, exact.
+/// From bf16, exact. By name where one instruction widens a vector: compilers make several of it.
 PHYSARUM_INLINE Floats load_weights(const std::uint16_t* from) {
   using Halves = std::uint16_t __attribute__((vector_size(2 * lanes)));
   Halves halves;
   std::memcpy(&halves, from, sizeof halves);
-  const Ints bits = __builtin_convertvector(halves, Ints) << 16;
+#if defined(__AVX512F__)
+  const Ints wide = (Ints)_mm512_maskz_cvtepu16_epi32(0xFFFF, (__m256i)halves);
+#elif defined(__AVX2__)
+  const Ints wide = (Ints)_mm256_cvtepu16_epi32((__m128i)halves);
+#else
+  const Ints wide = __builtin_convertvector(halves, Ints);
+#endif
+  const Ints bits = wide << 16;
   Floats v;
   std::memcpy(&v, &bits, sizeof v);
   return v;
@@ -36,12 +43,12 @@ struct Ahead {
 
 /// `rows` rows by `panels` times 16 columns, y[r] = start[r] + sum over k of x[r, k] * panel[k].
 /// The sum starts at 0: started at a large residual, every step would round at its magnitude.
-/// `start` may be y.
-template <int rows, int panels, class Weight>
+/// `start` may be y. `keeps`: the weights, as floats, also go to `kept` [panels, depth, 16].
+template <int rows, int panels, bool keeps = false, class Weight>
 PHYSARUM_INLINE void multiply_tile_rows(const PanelTaskOf<Weight>& task, const float* x,
                                         const Weight* panel, const float* start,
                                         std::int64_t start_stride, float* y, std::int64_t y_stride,
-                                        Ahead ahead) {
+                                        Ahead ahead, float* kept = nullptr) {
   constexpr int vectors = panels * panel_vectors;
   Floats sums[rows][vectors];
 #pragma GCC unroll 8
@@ -59,7 +66,12 @@ PHYSARUM_INLINE void multiply_tile_rows(const PanelTaskOf<Weight>& task, const f
     for (int v = 0; v < vectors; ++v) {
       b[v] =
           load_weights(panel + v / panel_vectors * task.panel_stride + v % panel_vectors * lanes);
+      if constexpr (keeps) {
+        store(kept + v / panel_vectors * panel_columns * task.depth + v % panel_vectors * lanes,
+              b[v]);
+      }
     }
+    if constexpr (keeps) kept += panel_columns;
 #pragma GCC unroll 8
     for (int r = 0; r < rows; ++r) {
       const Floats factor = splat(x[r * task.row_stride]);
@@ -177,33 +189,56 @@ inline void multiply_strip(const PanelTaskOf<Weight>& task, std::int64_t column,
   }
 }
 
+/// The first rows of a strip, as many as a tile has. What they load they keep for the others.
+template <int panels>
+inline void multiply_first_rows(const HalfPanelTask& task, std::int64_t column, Ahead ahead,
+                                float* kept) {
+  const std::uint16_t* panel = task.panels + column / panel_columns * task.panel_stride;
+  float* y = task.y + column;
+  const TileStart start = start_of<panels>(task, y, column);
+  multiply_tile_rows<gemm_tile_rows, panels, true>(task, task.x, panel, start.at, start.stride, y,
+                                                   task.y_stride, ahead, kept);
+}
+
+/// The same where not all columns are there, and all rows are still to come.
+inline void keep_strip(const HalfPanelTask& task, std::int64_t column, float* kept) {
+  const std::uint16_t* panel = task.panels + column / panel_columns * task.panel_stride;
+  for (std::int64_t i = 0; i < panel_columns * task.depth; i += lanes) {
+    store(kept + i, load_weights(panel + i));
+  }
+}
+
 /// More rows than a tile has: the weights are made floats once, in the first cache.
 template <int panels>
 inline void multiply_long_strip(const HalfPanelTask& task, std::int64_t column) {
   alignas(64) float strip[panels * panel_columns * gemm_depth];
-  const std::int64_t size = panel_columns * task.depth;
-  for (std::int64_t p = 0; p < panels; ++p) {
-    const std::uint16_t* panel = task.panels + (column / panel_columns + p) * task.panel_stride;
-    for (std::int64_t i = 0; i < size; i += lanes) {
-      store(strip + p * size + i, load_weights(panel + i));
-    }
-  }
   constexpr std::int64_t width = panels * panel_columns;
-  multiply_strip<panels, float>(
-      {.x = task.x,
-       .rows = task.rows,
-       .tile_stride = task.tile_stride,
-       .row_stride = task.row_stride,
-       .step = task.step,
-       .panels = strip,
-       .panel_stride = size,
-       .columns = task.columns - column < width ? task.columns - column : width,
-       .depth = task.depth,
-       .start = task.start,
-       .bias = task.bias == nullptr ? nullptr : task.bias + column,
-       .y = task.y + column,
-       .y_stride = task.y_stride},
-      0, strip_after<panels>(task, column));
+  Ahead ahead = strip_after<panels>(task, column);
+  const bool whole = column + width <= task.columns;
+  const std::int64_t done = whole ? gemm_tile_rows : 0;
+  if (whole) {
+    const std::int64_t tiles = (task.rows + gemm_tile_rows - 1) / gemm_tile_rows;
+    const std::int64_t share = (ahead.step_bytes + tiles - 1) / tiles;
+    multiply_first_rows<panels>(task, column, {ahead.at, ahead.panel_bytes, share}, strip);
+    ahead.at += task.depth * share;
+    ahead.step_bytes -= share;
+  } else {
+    keep_strip(task, column, strip);
+  }
+  multiply_strip<panels, float>({.x = task.x + done / gemm_tile_rows * task.tile_stride,
+                                 .rows = task.rows - done,
+                                 .tile_stride = task.tile_stride,
+                                 .row_stride = task.row_stride,
+                                 .step = task.step,
+                                 .panels = strip,
+                                 .panel_stride = panel_columns * task.depth,
+                                 .columns = whole ? width : task.columns - column,
+                                 .depth = task.depth,
+                                 .start = task.start,
+                                 .bias = task.bias == nullptr ? nullptr : task.bias + column,
+                                 .y = task.y + done * task.y_stride + column,
+                                 .y_stride = task.y_stride},
+                                0, ahead);
 }
 template <int panels, class Weight>
 inline void multiply_next_strip(const PanelTaskOf<Weight>& task, std::int64_t column) {

@@ -127,18 +127,47 @@ void Decoder::store_all(std::span<const TokenRow> rows, std::int64_t layer) {
   });
 }
 
-/// Rows are dealt out in turns: those of a prompt cost more and more.
+/// Neighbours of a prompt look together, as many as share what they load.
+template <class RowAt>
+void Decoder::plan_attention(std::span<const TokenRow> rows, std::int64_t count, RowAt row_at) {
+  pieces_.clear();
+  const auto at = [&](std::int64_t to) { return rows[static_cast<std::size_t>(row_at(to))]; };
+  for (std::int64_t to = 0; to < count;) {
+    const auto first = at(to);
+    const auto most = model::attention_rows(shape_, first.position + model::most_attention_rows);
+    std::int64_t end = to + 1;
+    while (end < count && end - to < most && row_at(end) == row_at(to) + end - to &&
+           at(end).blocks == first.blocks && at(end).position == first.position + end - to) {
+      ++end;
+    }
+    pieces_.push_back({row_at(to), to, end - to});
+    to = end;
+  }
+}
+
+/// Pieces are dealt out in turns: those of a prompt cost more and more.
 template <class RowAt>
 void Decoder::attend_rows(std::span<const TokenRow> rows, std::int64_t layer, std::int64_t count,
                           RowAt row_at) {
+  plan_attention(rows, count, row_at);
+  const auto pieces = std::ssize(pieces_);
+  const auto row_of = [&](std::int64_t index) {
+    return rows[static_cast<std::size_t>(pieces_[static_cast<std::size_t>(index)].from)];
+  };
   const auto work = [&](int part, int parts) {
     float* scratch = scratch_.data() + part * scratch_floats_;
-    for (std::int64_t to = part; to < count; to += parts) {
-      if (to + parts < count) prefetch(rows[static_cast<std::size_t>(row_at(to + parts))], layer);
-      const auto from = row_at(to);
-      model::decode_kernels().attend(shape_, cache_row(rows[static_cast<std::size_t>(from)], layer),
-                                     qkv_.data() + from * config_.attention_width(),
-                                     attended_.data() + to * config_.query_width(), scratch);
+    for (std::int64_t i = part; i < pieces; i += parts) {
+      if (i + parts < pieces) prefetch(row_of(i + parts), layer);
+      const auto& piece = pieces_[static_cast<std::size_t>(i)];
+      model::decode_kernels().attend(
+          shape_,
+          {.first = cache_row(row_of(i), layer),
+           .count = piece.count,
+           .queries = qkv_.data() + piece.from * config_.attention_width(),
+           .query_stride = config_.attention_width(),
+           .out = attended_.data() + piece.to * config_.query_width(),
+           .out_stride = config_.query_width()},
+          scratch);
     }
   };
   if (team_.size() == 1 || count == 1) return work(0, 1);

@@ -64,6 +64,14 @@ class Decoder {
   /// work(first, count) for parts of the rows, on the team if there are many.
   template <class Work>
   void share_rows(std::int64_t count, Work work);
+  /// Rows [from, from + count) of one sequence, whose results are [to, to + count).
+  struct AttentionPiece {
+    std::int64_t from;
+    std::int64_t to;
+    std::int64_t count;
+  };
+  template <class RowAt>
+  void plan_attention(std::span<const TokenRow> rows, std::int64_t count, RowAt row_at);
   /// Result `to` < count is that of row row_at(to).
   template <class RowAt>
   void attend_rows(std::span<const TokenRow> rows, std::int64_t layer, std::int64_t count,
@@ -83,6 +91,7 @@ class Decoder {
   model::AlignedBuffer gate_up_;   ///< [feed_forward_rows, 2 intermediate]
   model::AlignedBuffer inner_;     ///< [feed_forward_rows, intermediate]
   ExpertDecoder experts_;
+  std::vector<AttentionPiece> pieces_;
   model::AlignedBuffer logits_;
   std::int64_t scratch_floats_;
   model::AlignedBuffer scratch_;  ///< [threads, scratch_floats_]

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "physarum/base/contracts.hpp"
+
 #include "physarum/model/decode_kernels.hpp"
 
 namespace physarum::rollout {
@@ -45,7 +47,8 @@ DrawnToken Sampler::draw(const float* logits, const sample::SamplingOptions& opt
                    options.min_p <= 0;
   DrawnToken drawn;
   if (greedy || all) {
-    drawn.token = greedy ? likeliest(choice) : draw_from_all(uniform * drawn_from.sum);
+    drawn.token =
+        greedy ? likeliest(choice, drawn_from.top) : draw_from_all(uniform * drawn_from.sum);
   } else {
     likeliest_.keep(exponentials_, options);
     drawn.token = likeliest_.draw(uniform);
@@ -77,8 +80,17 @@ const float* Sampler::shaped(const float* logits, const sample::SamplingOptions&
   return shaped_.data();
 }
 
-base::TokenId Sampler::likeliest(const float* logits) const {
-  return static_cast<base::TokenId>(std::max_element(logits, logits + vocab_size_) - logits);
+/// `top` is the largest logit; its exponential is 1, so a chunk with less does not hold it.
+base::TokenId Sampler::likeliest(const float* logits, float top) const {
+  for (std::size_t c = 0; c < chunk_sums_.size(); ++c) {
+    if (chunk_sums_[c] < 1.0F) continue;
+    const float* begin = logits + c * as_size(chunk);
+    const float* end = logits + std::min(as_size(vocab_size_), (c + 1) * as_size(chunk));
+    const auto* found = std::find(begin, end, top);
+    if (found != end) return static_cast<base::TokenId>(found - logits);
+  }
+  base::ensures(false, "some token is the likeliest");
+  return -1;
 }
 
 base::TokenId Sampler::draw_from_all(double target) const {

@@ -54,7 +54,7 @@ class Sampler {
   /// A copy; it holds until the next call.
   [[nodiscard]] const float* shaped(const float* logits, const sample::SamplingOptions& options,
                                     const Shaping& shaping);
-  [[nodiscard]] base::TokenId likeliest(const float* logits) const;
+  [[nodiscard]] base::TokenId likeliest(const float* logits, float top) const;
   [[nodiscard]] base::TokenId draw_from_all(double target) const;
   /// Of the logits of a nucleus; overwrites the exponentials.
   [[nodiscard]] model::ExpSum sums_of(std::span<const base::TokenId> nucleus, const float* logits,

@@ -88,14 +88,43 @@ struct Sequence {
   }
 };
 
+/// Of rows first, first + 1 ..., together.
+std::vector<float> attend(const Sequence& sequence, const DecodeKernels& kernels,
+                          std::int64_t first, std::int64_t count, std::int64_t window) {
+  const auto& shape = sequence.shape;
+  const auto width = shape.heads * shape.head_dim;
+  // As they lie behind one another in the rows of a product.
+  std::vector<float> queries;
+  for (std::int64_t t = first; t < first + count; ++t) {
+    const auto& row = sequence.queries[as_size(t)];
+    queries.insert(queries.end(), row.begin(), row.end());
+  }
+  const auto stride = std::ssize(sequence.queries[0]);
+  std::vector<float> out(as_size(count * (width + 3)), 7.0F);
+  const auto floats = attention_scratch(shape, first + count);
+  std::vector<float> scratch(as_size(floats + 1), 1e3F);
+  kernels.attend(shape,
+                 {.first = sequence.row(first, window),
+                  .count = count,
+                  .queries = queries.data(),
+                  .query_stride = stride,
+                  .out = out.data(),
+                  .out_stride = width + 3},
+                 scratch.data());
+  EXPECT_EQ(scratch.back(), 1e3F) << "more scratch memory than was said";
+  for (std::int64_t row = count; row-- > 0;) {
+    const auto end = out.begin() + row * (width + 3) + width;
+    EXPECT_TRUE(std::all_of(end, end + 3, [](float value) { return value == 7.0F; }));
+    out.erase(end, end + 3);
+  }
+  return out;
+}
+
 void expect_attention(const CacheShape& shape, std::int64_t tokens, const DecodeKernels& kernels,
                       std::int64_t window = 0) {
   const Sequence sequence(shape, tokens, kernels);
-  std::vector<float> out(as_size(shape.heads * shape.head_dim));
-  std::vector<float> scratch(as_size(attention_scratch(shape, tokens)));
   for (std::int64_t t = 0; t < tokens; t += t < 20 ? 1 : 13) {
-    kernels.attend(shape, sequence.row(t, window), sequence.queries[as_size(t)].data(), out.data(),
-                   scratch.data());
+    const auto out = attend(sequence, kernels, t, 1, window);
     for (std::int64_t h = 0; h < shape.heads; ++h) {
       const auto expected = sequence.attended(t, h, window);
       for (std::size_t d = 0; d < expected.size(); ++d) {
@@ -132,13 +161,53 @@ TEST(DecodeKernels, attention_sees_its_window_only) {
 TEST(DecodeKernels, a_window_that_nobody_feels_changes_no_bit) {
   const CacheShape shape{.heads = 4, .key_value_heads = 2, .head_dim = 32, .layers = 2};
   const Sequence sequence(shape, 70, decode_kernels());
-  std::vector<float> scratch(as_size(attention_scratch(shape, 70)));
-  std::vector<std::vector<float>> outs(2, std::vector<float>(as_size(4 * 32)));
-  for (const std::int64_t window : {0, 70}) {
-    decode_kernels().attend(shape, sequence.row(69, window), sequence.queries[69].data(),
-                            outs[window > 0 ? 1 : 0].data(), scratch.data());
+  EXPECT_EQ(attend(sequence, decode_kernels(), 69, 1, 0),
+            attend(sequence, decode_kernels(), 69, 1, 70));
+}
+
+void expect_rows_alike(const CacheShape& shape, std::int64_t tokens, const DecodeKernels& kernels,
+                       std::int64_t window) {
+  const Sequence sequence(shape, tokens, kernels);
+  std::vector<float> alone;
+  for (std::int64_t t = 0; t < tokens; ++t) {
+    const auto row = attend(sequence, kernels, t, 1, window);
+    alone.insert(alone.end(), row.begin(), row.end());
   }
-  EXPECT_EQ(outs[0], outs[1]);
+  const auto width = shape.heads * shape.head_dim;
+  for (const std::int64_t first : {0, 5, 16, 71}) {
+    for (const std::int64_t most : {2, 3, 7, 16, 48}) {
+      const auto count = std::min({most, tokens - first, attention_rows(shape, tokens)});
+      const auto from = alone.begin() + first * width;
+      EXPECT_EQ(attend(sequence, kernels, first, count, window),
+                std::vector<float>(from, from + count * width))
+          << kernels.target << ": " << count << " rows from " << first << ", window " << window
+          << ", " << shape.heads << " heads";
+    }
+  }
+}
+
+TEST(DecodeKernels, rows_that_attend_together_have_the_bits_of_each_alone) {
+  for (const auto* kernels :
+       {&baseline_decode_kernels(), avx2_decode_kernels(), avx512_decode_kernels()}) {
+    if (kernels == nullptr) continue;
+    for (const std::int64_t window : {0, 1, 20, 33}) {
+      for (const std::int64_t group : {1, 2, 3, 4, 5, 7, 50}) {
+        expect_rows_alike({.heads = 2 * group, .key_value_heads = 2, .head_dim = 10, .layers = 2},
+                          125, *kernels, window);
+      }
+      expect_rows_alike({.heads = 3, .key_value_heads = 1, .head_dim = 64, .layers = 2}, 125,
+                        *kernels, window);
+    }
+  }
+}
+
+TEST(DecodeKernels, fewer_rows_of_long_sequences_attend_together) {
+  const CacheShape shape{.heads = 9, .key_value_heads = 3, .head_dim = 64, .layers = 2};
+  EXPECT_EQ(attention_rows(shape, 1), 16);
+  EXPECT_EQ(attention_rows(shape, 1024), 16);
+  EXPECT_EQ(attention_rows(shape, 4096), 4);
+  EXPECT_EQ(attention_rows(shape, 1 << 20), 1);
+  EXPECT_EQ(attention_rows({.heads = 64, .key_value_heads = 1, .head_dim = 8, .layers = 1}, 20), 1);
 }
 
 TEST(DecodeKernels, exponentials_are_close_to_the_exact_ones_at_any_length) {

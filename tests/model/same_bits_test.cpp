@@ -214,7 +214,13 @@ Values decoded(const DecodeKernels& table, const CacheShape& shape, std::int64_t
   }
   Values out(as_size(shape.heads * shape.head_dim)),
       scratch(as_size(attention_scratch(shape, tokens)));
-  table.attend(shape, {blocks.data(), 1, tokens - 1, window}, qkv.data(), out.data(),
+  table.attend(shape,
+               {.first = {blocks.data(), 1, tokens - 1, window},
+                .count = 1,
+                .queries = qkv.data(),
+                .query_stride = 0,
+                .out = out.data(),
+                .out_stride = 0},
                scratch.data());
   out.insert(out.end(), qkv.begin(), qkv.end());
   return out;

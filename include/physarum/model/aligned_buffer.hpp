@@ -3,11 +3,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <span>
 
 namespace physarum::model {
 
-/// Floats on a 64-byte boundary (a cache line, two AVX2 vectors). Move-only.
+/// Floats on a 64-byte boundary (a cache line, two AVX2 vectors); large ones on pages of 2 MiB
+/// where the system has them. Move-only.
 class AlignedBuffer {
  public:
   AlignedBuffer() = default;
@@ -26,6 +28,7 @@ class AlignedBuffer {
 
  private:
   struct Free {
+    std::align_val_t alignment;
     void operator()(float* memory) const noexcept;
   };
   std::unique_ptr<float[], Free> memory_;

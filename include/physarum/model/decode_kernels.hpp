@@ -39,6 +39,16 @@ struct CacheRow {
   }
 };
 
+/// Rows of one sequence at consecutive positions.
+struct AttendRows {
+  CacheRow first;
+  std::int64_t count;    ///< at most attention_rows() of the last position + 1
+  const float* queries;  ///< rotated and scaled: [count, heads * head_dim]
+  std::int64_t query_stride;
+  float* out;  ///< [count, heads * head_dim]
+  std::int64_t out_stride;
+};
+
 /// Exponentials are summed in chunks of this many: drawing skips whole chunks.
 constexpr std::int64_t exp_chunk = 64;
 
@@ -73,11 +83,9 @@ struct DecodeKernels {
   /// copies its value heads there. Angles of the position: [head_dim / 2] each.
   void (*store_token)(const CacheShape& shape, const CacheRow& row, const float* cosines,
                       const float* sines, float* qkv);
-  /// Attention of the (rotated, scaled) query heads to positions
-  /// row.first_seen() ... row.position; `out`
-  /// [heads * head_dim]. `scratch` holds attention_scratch() floats.
-  void (*attend)(const CacheShape& shape, const CacheRow& row, const float* queries, float* out,
-                 float* scratch);
+  /// Attention of each row's query heads to its positions first_seen() ... position; keys and
+  /// values of all rows are stored. `scratch` holds attention_scratch() floats.
+  void (*attend)(const CacheShape& shape, const AttendRows& rows, float* scratch);
 
   /// exponentials[i] = e^(logits[i] * scale - top), top = max(logits) * scale; chunk_sums[c] is the
   /// sum of exponentials 64 c ... 64 c + 63.
@@ -85,7 +93,12 @@ struct DecodeKernels {
                          float* chunk_sums);
 };
 
-/// Floats of scratch memory for attention of a sequence of `tokens` tokens.
+/// Most rows of one sequence that go together.
+constexpr std::int64_t most_attention_rows = 48;
+/// So many of a sequence of `tokens` tokens do: with their heads they share what is loaded, and
+/// their scores stay in the second cache.
+[[nodiscard]] std::int64_t attention_rows(const CacheShape& shape, std::int64_t tokens);
+/// Floats of scratch memory for attention of a sequence of up to `tokens` tokens.
 [[nodiscard]] std::int64_t attention_scratch(const CacheShape& shape, std::int64_t tokens);
 
 /// The table for cpu_target().
