@@ -10,7 +10,7 @@ common=(--hf-checkpoint inputs/model-small --init random --runs-dir "$work/runs"
   --n-samples-per-prompt 4 --rollout-max-response-len 300 --rollout-stop k --log-level warning)
 training=(train "${common[@]}" --global-batch-size 16 --num-rollout 6 --lr 1e-3 --lr-decay-style constant
   --entropy-coef 0.01)
-partial=(--over-sampling-batch-size 16 --partial-rollout)
+partial=(--over-sampling-batch-size 8 --partial-rollout)
 
 # run NAME RANKS FLAG...
 run() {
