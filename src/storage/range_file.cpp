@@ -1,7 +1,9 @@
 #include "range_file.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -35,6 +37,7 @@ class RealRanges final : public RangeFile {
   }
 
   void read_at(std::uint64_t offset, std::span<std::byte> bytes) override {
+    if (order_ == ReadOrder::sequential) ask_ahead(offset + bytes.size());
     while (!bytes.empty()) {
       const auto got = ::pread(file_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
       if (got < 0 && errno == EINTR) continue;
@@ -48,6 +51,8 @@ class RealRanges final : public RangeFile {
   void expect(ReadOrder order) override {
     const int advice = order == ReadOrder::scattered ? POSIX_FADV_RANDOM : POSIX_FADV_SEQUENTIAL;
     (void)::posix_fadvise(file_.get(), 0, 0, advice);
+    order_ = order;
+    asked_until_ = 0;
   }
 
   void sync() override {
@@ -55,12 +60,24 @@ class RealRanges final : public RangeFile {
   }
 
  private:
+  /// What is read next comes from the disk while the caller works on what it has: the kernel's own
+  /// window is often too small for that. Asking has no answer, and may be ignored.
+  void ask_ahead(std::uint64_t position) {
+    constexpr std::uint64_t window = std::uint64_t{64} << 20;
+    if (position + window / 2 < asked_until_) return;
+    const std::uint64_t from = std::max(position, asked_until_);
+    asked_until_ = position + window;
+    (void)::posix_fadvise(file_.get(), static_cast<off_t>(from),
+                          static_cast<off_t>(asked_until_ - from), POSIX_FADV_WILLNEED);
+  }
   [[noreturn]] void fail(const char* call, int code) const {
     throw base::WorldError(std::string(call) + " on '" + path_.string() + "'", code,
                            std::strerror(code));
   }
   FileSystem::Path path_;
   Descriptor file_;
+  std::optional<ReadOrder> order_;
+  std::uint64_t asked_until_ = 0;
 };
 
 }  // namespace
