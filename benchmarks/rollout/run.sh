@@ -93,7 +93,7 @@ for ((round = 1; round <= rounds; ++round)); do
   fi
 done
 if wanted swap; then
-  record smollm2 ours "$smollm2" swap --storage bf16 --context 32 --parallel 32,8,1 --repeats 200
+  record smollm2 ours "$smollm2" swap --storage bf16 --context 32 --parallel 8 --repeats 200
 fi
 if wanted soak; then
   record qwen2 ours "$qwen2" soak --requests "$requests" --context 32 --tokens 16 --kv-cache-bytes 134217728
