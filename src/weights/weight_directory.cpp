@@ -52,6 +52,15 @@ void read_version(const Path& directory, const CompleteVersion& version, Image& 
   throw UserError("the directory holds no weight versions", where, check);
 }
 
+std::vector<WeightPart> list_for_reading(storage::FileSystem& files, const Path& directory) {
+  try {
+    return list_weight_parts(files, directory);
+  } catch (const base::WorldError& error) {
+    throw UserError(std::string("the directory cannot be read: ") + error.what(),
+                    directory.string(), "check --weight-directory");
+  }
+}
+
 }  // namespace
 
 /// The directory is looked at anew for each attempt: a file that was removed in between has been
@@ -62,7 +71,7 @@ LoadedWeights load_newest_weights(storage::FileSystem& files, const Path& direct
   std::vector<std::pair<base::WeightVersion, std::string>> reasons;
   LoadedWeights loaded{Image(catalogue), {}};
   for (;;) {
-    const auto parts = list_weight_parts(files, directory);
+    const auto parts = list_for_reading(files, directory);
     const auto version = newest_complete(parts, catalogue->total_bytes(), failed);
     const auto newer = [&](const auto& reason) {
       return !version || reason.first > version->version;

@@ -140,7 +140,8 @@ std::vector<std::string> describe_weight_file(const File& file, PayloadCheck che
                    : "holds: what has changed since version " + std::to_string(base),
           "part: " + std::to_string(file.integer_attribute("", "part")) + " of " +
               std::to_string(file.integer_attribute("", "parts")) + ", " + std::to_string(length) +
-              " bytes, " + std::to_string(file.info("digests").extent.at(0)) + " blocks",
+              (check == PayloadCheck::verify ? " bytes that have their digest, " : " bytes, ") +
+              std::to_string(file.info("digests").extent.at(0)) + " blocks",
           "image: " + std::to_string(file.integer_attribute("", "image_bytes")) + " bytes as " +
               file.string_attribute("", "transfer_type") + ", catalogue " +
               file.string_attribute("", "catalogue")};

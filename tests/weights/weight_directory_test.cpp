@@ -252,6 +252,9 @@ TEST(WeightDirectory, says_what_is_missing) {
   remove_weights(storage::real_file_system(), filed.directory);
   EXPECT_TRUE(filed.parts().empty());
   fs::remove(filed.directory);
+  std::ofstream(filed.directory) << "a file";
+  EXPECT_NE(filed.refusal(catalogue).find("the directory cannot be read"), std::string::npos);
+  fs::remove(filed.directory);
   EXPECT_NE(filed.refusal(catalogue).find("no such directory"), std::string::npos);
 }
 
