@@ -16,6 +16,7 @@
 #include "physarum/base/error.hpp"
 
 #include "memory_store.hpp"
+#include "support/scripted_file_system.hpp"
 #include "version_writer.hpp"
 #include "weight_part.hpp"
 
@@ -23,6 +24,7 @@ namespace physarum::weights {
 namespace {
 
 namespace fs = std::filesystem;
+using physarum::test::ScriptedFileSystem;
 using test::MemoryStore;
 
 constexpr double sparse_density = 0.002;
@@ -38,7 +40,7 @@ class FiledStore {
       const auto index = static_cast<std::size_t>(buffer);
       writers.push_back(std::make_unique<VersionWriter>(
           store.layout, buffer, store.windows[index].span(), store.buffer_access,
-          store.catalogue->hash(), storage::real_file_system(), directory));
+          store.catalogue->hash(), files, directory));
       store.stores[index] = std::make_unique<WeightStore>(std::make_unique<WeightStore::Impl>(
           store.layout, buffer, store.windows[index].span(), store.buffer_access,
           [this, index](base::WeightVersion version) {
@@ -101,6 +103,7 @@ class FiledStore {
   WeightOptions options;
   MemoryStore store;
   fs::path directory;
+  ScriptedFileSystem files;  // of the writers
   std::vector<std::unique_ptr<VersionWriter>> writers;
 };
 
@@ -186,6 +189,31 @@ TEST(WeightDirectory, a_version_that_cannot_be_written_is_followed_by_a_full_ima
   filed.publish_and_write(2);
   EXPECT_EQ(filed.count(0, true), 1);
   EXPECT_TRUE(filed.holds(2));
+}
+
+/// The steps of a version are: write, sync, rename, sync the directory.
+TEST(WeightDirectory, whatever_step_of_a_writer_fails_what_is_there_is_right) {
+  using Fault = ScriptedFileSystem::Fault;
+  for (const Fault fault : {Fault::refuse, Fault::die}) {
+    for (int step = 0; step < 4; ++step) {
+      FiledStore filed(UpdateMode::delta);
+      filed.publish_and_write(0);
+      filed.store.publish(1);
+      filed.files.fail_at(step, fault);
+      filed.write(0);
+      ASSERT_TRUE(filed.files.fired());
+      filed.files.fail_at(-1);
+      filed.write(1);
+      EXPECT_TRUE(filed.holds(step < 3 ? 0 : 1)) << step;
+      if (fault == Fault::die) continue;
+      for (const auto& entry : fs::directory_iterator(filed.directory)) {
+        EXPECT_EQ(entry.path().extension(), ".h5") << entry.path();
+      }
+      filed.publish_and_write(2);
+      EXPECT_EQ(filed.count(0, true), 2);
+      EXPECT_TRUE(filed.holds(2));
+    }
+  }
 }
 
 TEST(WeightDirectory, an_older_version_serves_where_the_newest_is_damaged) {
