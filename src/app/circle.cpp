@@ -48,7 +48,7 @@ void Circle::make_trainer(std::span<const float> initial) {
 }
 
 void Circle::publish_alone(std::span<const float> initial) {
-  weights_.publisher()->publish(base::WeightVersion(0), initial,
+  weights_.publisher()->publish(base::WeightVersion(setup_.weight_version), initial,
                                 base::Deadline::in(wiring_patience_s));
   checksum_ = weights::digest_of(setup_.catalogue, initial).hex();
 }
@@ -170,7 +170,10 @@ void Circle::write_summary(const base::Stopwatch& watch, const Ending& ending,
   }
   fill_counters(summary, buffer_->counters());
   buffer_->reporter()->clear_line();
-  if (!task_.trains) report_rollouts(summary, engines);
+  if (!task_.trains) {
+    summary.set("weight_version", setup_.weight_version);
+    report_rollouts(summary, engines);
+  }
   finish_run(setup_, summary, ending.exit);
 }
 

@@ -15,9 +15,11 @@ void run_engines(Setup& setup, parallel::Communicator& world, std::int64_t steps
                  const base::Stopwatch& watch) {
   start_run(setup, world);
   parallel::Layout layout(world, setup.plan);
-  Circle circle(
-      setup, layout,
-      {.steps = steps, .trains = false, .version = base::WeightVersion(0), .evaluates = evaluates});
+  Circle circle(setup, layout,
+                {.steps = steps,
+                 .trains = false,
+                 .version = base::WeightVersion(setup.weight_version),
+                 .evaluates = evaluates});
   circle.run();
   (void)circle.close(watch);
   layout.close();

@@ -12,6 +12,8 @@
 #include "physarum/sample/prompt_file.hpp"
 #include "physarum/sample/sample_file.hpp"
 
+#include "physarum/weights/weight_directory.hpp"
+
 #include "inspect_checkpoint.hpp"
 #include "inspect_weights.hpp"
 
@@ -163,6 +165,17 @@ void add_datasets(const storage::File& file, Lines& lines) {
   }
 }
 
+void add_weight_version(const storage::File& file, Verify verify, Inspection& found) {
+  using weights::PayloadCheck;
+  try {
+    const auto check = verify == Verify::nothing ? PayloadCheck::skip : PayloadCheck::verify;
+    for (auto& line : weights::describe_weight_file(file, check)) found.lines.push_back(line);
+  } catch (const base::UserError& error) {
+    found.good = false;
+    found.lines.push_back(std::string("damaged: ") + error.what());
+  }
+}
+
 Inspection inspect_file(const Path& path, Verify verify) {
   // A checkpoint's file is guarded by the manifest beside it.
   const bool has_manifest =
@@ -181,6 +194,8 @@ Inspection inspect_file(const Path& path, Verify verify) {
     add_samples(path, found.lines);
   } else if (format.name == sample::prompt_format().name) {
     add_prompts(path, found.lines);
+  } else if (format.name == weights::weight_format().name) {
+    add_weight_version(file, verify, found);
   } else {
     add_datasets(file, found.lines);
   }

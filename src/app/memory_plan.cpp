@@ -60,7 +60,11 @@ MemoryPlan memory_plan(const Setup& setup, const WeightPlan& share) {
                         static_cast<double>(share.engine_shard) /
                         static_cast<double>(setup.catalogue->total_bytes());
   const double cache = static_cast<double>(*engine_options(setup).kv_cache_bytes) / mb;
-  return {{slots + ring, part("images", slots) + ", " + part("deltas at most", ring)},
+  const double writing =
+      static_cast<double>(weights::writer_bytes(options.weights, setup.catalogue->total_bytes())) /
+      mb / buffers;
+  return {{slots + ring + writing, part("images", slots) + ", " + part("deltas at most", ring) +
+                                       (writing > 0 ? ", " + part("files", writing) : "")},
           {training + publishing + saving,
            part("weights, gradients, optimiser", training) + ", " + part("publishing", publishing) +
                (copies ? ", " + part("checkpoint in the background", saving) : "")},

@@ -152,6 +152,7 @@ Setup read_all(const std::string& command, const std::vector<std::string>& argum
               .prompts = nullptr,
               .held_out = {},
               .initial = nullptr,
+              .weight_version = 0,
               .resume = {},
               .run_id = {},
               .hosts = {},

@@ -63,6 +63,7 @@ struct Setup {
   std::vector<HeldOut> held_out;  ///< none: nothing to evaluate on
   /// The first weights, on ranks that hold them: trainers, or the head if there are none.
   std::unique_ptr<model::ParameterStore> initial;
+  std::int64_t weight_version = 0;  ///< of `initial` where nothing trains
   std::optional<Resume> resume;
   std::string run_id;
   std::vector<std::string> hosts;  ///< of all ranks, each once

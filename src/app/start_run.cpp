@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 
 #include <nlohmann/json.hpp>
 
@@ -12,6 +13,8 @@
 
 #include "physarum/storage/checkpoint.hpp"
 #include "physarum/storage/checkpoint_writer.hpp"
+
+#include "physarum/weights/weight_directory.hpp"
 
 #include "physarum/model/hf_directory.hpp"
 
@@ -29,6 +32,10 @@ base::Severity severity_of(const std::string& name) {
   if (name == "debug") return base::Severity::debug;
   if (name == "warning") return base::Severity::warning;
   return name == "error" ? base::Severity::error : base::Severity::info;
+}
+
+bool uses_weight_files(const Setup& setup) {
+  return setup.configuration.weights.carrier == weights::WeightCarrier::file;
 }
 
 bool saves(const Setup& setup) { return setup.command == "train" && !setup.checkpoints().empty(); }
@@ -125,12 +132,38 @@ std::string make_directory(Setup& setup) {
   return told;
 }
 
+/// A training run beside this one left them, or is writing them.
+void read_weight_directory(Setup& setup, std::span<float> values) {
+  const Path directory = setup.configuration.weights.directory;
+  const auto loaded =
+      weights::load_newest_weights(storage::real_file_system(), directory, setup.catalogue);
+  loaded.image.copy_to(values);
+  setup.weight_version = loaded.image.version().value();
+  for (const auto& reason : loaded.unusable)
+    base::log_warning("a weight version is left out: " + reason);
+}
+
+/// Rank 0. The directory is this run's from now on.
+void open_weight_directory(Setup& setup) {
+  auto& files = storage::real_file_system();
+  const Path directory = setup.configuration.weights.directory;
+  setup.locks.emplace_back(directory);
+  // Version numbers begin anew, or are taken again after the checkpoint.
+  if (!setup.resume && weights::holds_weights(files, directory)) {
+    throw UserError("the directory holds weight versions already", directory.string(),
+                    "choose another --weight-directory, or remove them");
+  }
+  weights::remove_weights(files, directory);
+}
+
 /// Collective over `holders`; they throw together.
-std::unique_ptr<model::ParameterStore> load_initial_weights(const Setup& setup,
+std::unique_ptr<model::ParameterStore> load_initial_weights(Setup& setup,
                                                             const parallel::Communicator& holders) {
   auto store = std::make_unique<model::ParameterStore>(setup.model, model::Gradients::none);
   const auto& run = setup.configuration.run;
-  if (run.initialise == Initialise::random) {
+  if (setup.command != "train" && uses_weight_files(setup)) {
+    read_weight_directory(setup, store->values());
+  } else if (run.initialise == Initialise::random) {
     model::initialise(setup.model, static_cast<std::uint64_t>(run.seed), store->values());
   } else {
     model::load_weights(run.hf_checkpoint, setup.model, holders, store->values());
@@ -153,6 +186,7 @@ void load_first_weights(Setup& setup, const parallel::Communicator& world) {
   }
   holders.close();
   parallel::agree_or_throw(world, failure);
+  if (!trains) world.broadcast(std::span(&setup.weight_version, 1), 0);
 }
 
 }  // namespace
@@ -165,7 +199,9 @@ void start_run(Setup& setup, const parallel::Communicator& world) {
   load_first_weights(setup, world);
   std::string told;
   parallel::together(world, [&] {
-    if (world.rank() == 0) told = make_directory(setup);
+    if (world.rank() != 0) return;
+    told = make_directory(setup);
+    if (setup.command == "train" && uses_weight_files(setup)) open_weight_directory(setup);
   });
   world.broadcast_string(setup.run_id, 0);
   parallel::together(world, [&] {
@@ -177,6 +213,14 @@ void start_run(Setup& setup, const parallel::Communicator& world) {
   if (!told.empty()) base::log_info(told);
   base::log_info(setup.command + ": " + setup.plan.describe() + "; files in " +
                  setup.directory.string());
+  if (uses_weight_files(setup)) {
+    const auto& directory = setup.configuration.weights.directory;
+    base::log_info(setup.command == "train"
+                       ? "weight versions are written to " + directory +
+                             " for other jobs; this job's engines read the store"
+                       : "weights of version " + std::to_string(setup.weight_version) + " from " +
+                             directory);
+  }
   if (setup.resume) {
     base::log_info("going on from " + setup.resume->path.string() + ": " +
                    std::to_string(setup.resume->step) + " of " + std::to_string(setup.steps) +

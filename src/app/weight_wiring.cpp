@@ -32,7 +32,12 @@ weights::WeightExchange wire_weights(parallel::Layout& layout, const Setup& setu
   members.buffer_ranks = static_cast<int>(layout.plan().buffer_ranks().size());
   members.is_buffer = layout.is_buffer();
   members.is_engine = layout.is_rollout();
-  return weights::WeightExchange::make(members, setup.catalogue, setup.configuration.weights,
+  weights::WeightOptions options = setup.configuration.weights;
+  if (!trains && options.carrier == weights::WeightCarrier::file) {  // read at start, not written
+    options.carrier = weights::WeightCarrier::automatic;
+    options.directory.clear();
+  }
+  return weights::WeightExchange::make(members, setup.catalogue, options,
                                        base::Deadline::in(wiring_patience_s));
 }
 

@@ -3,6 +3,7 @@
 #include <stdexcept>
 
 #include "broadcast_carrier.hpp"
+#include "file_carrier.hpp"
 #include "message_carrier.hpp"
 #include "window_carrier.hpp"
 
@@ -26,6 +27,8 @@ std::unique_ptr<Carrier> make_carrier(WeightCarrier carrier, const CarrierParts&
                                               MessageLimits{.patience_s = parts.pull.patience_s()});
     case WeightCarrier::broadcast:
       return std::make_unique<BroadcastCarrier>(parts, std::make_unique<WindowCarrier>(parts));
+    case WeightCarrier::file:
+      return std::make_unique<FileCarrier>(parts, make_carrier(WeightCarrier::automatic, parts));
     case WeightCarrier::automatic:
       break;
   }

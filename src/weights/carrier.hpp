@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 
 #include "physarum/parallel/communicator.hpp"
 
@@ -32,6 +33,12 @@ class Carrier {
   virtual void close() = 0;
 };
 
+/// Where the carrier `file` writes, and of which catalogue.
+struct CarrierFiles {
+  std::string directory;
+  std::uint64_t catalogue = 0;
+};
+
 /// What a carrier is made from, on one rank of the pull communicator. All of it outlives the
 /// carrier.
 struct CarrierParts {
@@ -41,6 +48,7 @@ struct CarrierParts {
   std::shared_ptr<void> owner;  ///< of the memory, for whoever may need it longer
   StoreAccess* store;           ///< a buffer rank's access to that memory; null on others
   bool is_engine = true;        ///< false: a buffer rank without an engine
+  CarrierFiles files = {};
 };
 
 /// What `automatic` stands for: messages, unless a buffer rank is an engine, too. Collective over

@@ -24,6 +24,14 @@ void WeightOptions::validate() const {
     throw base::UserError("weights cannot be encoded by " + std::to_string(threads) + " threads",
                           "--update-weight-threads", "give a number from 1 to 1024");
   }
+  if (carrier == WeightCarrier::file && directory.empty()) {
+    throw base::UserError("the carrier 'file' has no directory", "--weight-directory",
+                          "name the one that versions are written to or read from");
+  }
+  if (carrier != WeightCarrier::file && !directory.empty()) {
+    throw base::UserError("only the carrier 'file' has a directory", "--weight-directory",
+                          "add --weight-carrier file, or leave it out");
+  }
 }
 
 std::int64_t store_bytes(const WeightOptions& options, std::int64_t image_bytes) {
@@ -34,6 +42,10 @@ std::int64_t store_bytes(const WeightOptions& options, std::int64_t image_bytes)
 
 std::int64_t carrier_bytes(const WeightOptions& options, std::int64_t image_bytes) {
   return options.carrier == WeightCarrier::broadcast ? store_bytes(options, image_bytes) : 0;
+}
+
+std::int64_t writer_bytes(const WeightOptions& options, std::int64_t image_bytes) {
+  return options.carrier == WeightCarrier::file ? image_bytes : 0;
 }
 
 void declare_options(base::OptionTable& table, WeightOptions& options) {
@@ -60,8 +72,12 @@ void declare_options(base::OptionTable& table, WeightOptions& options) {
       "weight-carrier", options.carrier,
       "How engines read the weight store: one-sided (rma), by messages with the buffer "
       "ranks (messages), or from copies of their own, to which buffer ranks broadcast "
-      "every version (broadcast).",
-      {"auto", "rma", "messages", "broadcast"});
+      "every version (broadcast). With file a training run writes every version into "
+      "--weight-directory, too, while its own engines read as with auto; generate and evaluate "
+      "take the newest version there.",
+      {"auto", "rma", "messages", "broadcast", "file"});
+  table.add("weight-directory", options.directory,
+            "With --weight-carrier file: where weight versions are written to, or read from.");
   table.add("update-weight-buffer-size", options.buffer_bytes,
             "Bytes of weights that one rank has under way at a time, to the store or from it.",
             {smallest_buffer, largest_buffer});

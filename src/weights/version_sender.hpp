@@ -1,7 +1,6 @@
 #pragma once
 
 #include <deque>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include "replica.hpp"
 #include "store_access.hpp"
 #include "store_layout.hpp"
+#include "version_source.hpp"
 
 namespace physarum::weights {
 
@@ -35,16 +35,6 @@ class VersionSender {
   [[nodiscard]] bool has_sent(base::WeightVersion version) const { return version <= sent_; }
 
  private:
-  struct Candidate {
-    base::WeightVersion version;
-    base::WeightVersion before;
-    std::int64_t slot;   // -1: a delta
-    std::int64_t entry;  // -1: a full image
-  };
-  struct Extent {
-    std::uint64_t offset;
-    std::size_t bytes;
-  };
   struct UnderWay {
     base::WeightVersion version;
     std::int64_t messages;  // of the stream, up to the version's last
@@ -52,15 +42,11 @@ class VersionSender {
   };
   [[nodiscard]] bool forget_taken();
   void check_patience() const;
-  [[nodiscard]] std::optional<Candidate> next() const;
-  [[nodiscard]] bool still_there(const Candidate& candidate) const;
-  [[nodiscard]] std::vector<Extent> extents(const Candidate& candidate) const;
-  bool send(const Candidate& candidate);
+  bool send(const VersionSource::Candidate& candidate);
 
   const StoreLayout& layout_;
   int buffer_;
-  std::span<const std::byte> memory_;
-  StoreAccess& store_;
+  VersionSource source_;
   Ends ends_;
   base::WeightVersion sent_;
   std::deque<UnderWay> under_way_;

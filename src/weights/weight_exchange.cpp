@@ -49,9 +49,13 @@ class WeightExchange::Impl {
     }
     if (members.is_buffer || members.is_engine) {
       agree_on_layout(*members.pull, layout_, deadline);
-      carrier_ = make_carrier(options_.carrier,
-                              {*members.pull, layout_, memory_->span(), memory_,
-                               members.is_buffer ? core_.get() : nullptr, members.is_engine});
+      carrier_ = make_carrier(options_.carrier, {*members.pull,
+                                                 layout_,
+                                                 memory_->span(),
+                                                 memory_,
+                                                 members.is_buffer ? core_.get() : nullptr,
+                                                 members.is_engine,
+                                                 {options_.directory, catalogue_->hash()}});
     }
     make_ends(members);
   }

@@ -31,6 +31,8 @@ TEST(MemoryPlan, follows_the_options_that_cost_memory) {
   EXPECT_NE(plan_for(4)[0], plan_for(4, {"--update-weight-transfer-type", "f32"})[0]);
   EXPECT_NE(plan_for(4)[0], plan_for(4, {"--update-weight-mode", "full"})[0]);
   EXPECT_NE(plan_for(4)[2], plan_for(4, {"--weight-carrier", "broadcast"})[2]);
+  EXPECT_NE(plan_for(4)[0],
+            plan_for(4, {"--weight-carrier", "file", "--weight-directory", "w"})[0]);
   EXPECT_NE(plan_for(4)[1], plan_for(4, {"--async-save"})[1]);
   EXPECT_NE(plan_for(4)[2], plan_for(4, {"--kv-cache-bytes", "200000000"})[2]);
 }

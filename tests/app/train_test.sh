@@ -20,6 +20,8 @@ same "weights that are compared after each change" "$first" "$(trained equal 3 -
 same "weights by broadcast" "$first" "$(trained broadcast 4 --buffer-ranks 2 --trainer-ranks 1 --weight-carrier broadcast)"
 same "weights by broadcast, async with staleness 0" "$first" "$(trained broadcast0 4 --trainer-ranks 1 --mode async --max-weight-staleness 0 --weight-carrier broadcast)"
 same "weights by broadcast, colocated" "$first" "$(trained broadcast1 1 --colocate --weight-carrier broadcast)"
+same "weights as files beside" "$first" "$(trained file 4 --buffer-ranks 2 --trainer-ranks 1 --samples-jsonl --save-hf "$work/hf" --weight-carrier file --weight-directory "$work/w")"
+same "weights as files beside, colocated" "$first" "$(trained file1 1 --colocate --weight-carrier file --weight-directory "$work/w1")"
 same "full weight images" "$first" "$(trained full 3 --trainer-ranks 1 --update-weight-mode full)"
 
 same "a sampling seed that is the run's" "$first" "$(trained sampling7 3 --trainer-ranks 1 --rollout-seed 7)"
@@ -51,7 +53,8 @@ done
 # Every second version, and one in two of those in full: what is sampled has no other.
 checks=$((checks + 1))
 trained interval2 4 --trainer-ranks 1 --mode async --max-weight-staleness 1 --update-weights-interval 2 --num-rollout 5 \
-  --update-weight-mode delta --update-weight-full-interval 2 --eval-interval 2 --lr 1e-6 >"$work/interval2.txt"
+  --update-weight-mode delta --update-weight-full-interval 2 --eval-interval 2 --lr 1e-6 --save-hf "$work/hf2" \
+  --weight-carrier file --weight-directory "$work/w2" >"$work/interval2.txt"
 /usr/bin/python3 - "$work/runs/interval2" <<'PYTHON' || fail "versions that --update-weights-interval does not allow"
 import glob, json, sys
 try:
@@ -68,6 +71,75 @@ published = [s["step"] + 1 for s in steps if "perf/update_weights_density" in s]
 full = [s["step"] + 1 for s in steps if s.get("perf/update_weights_density") == 1]
 assert published == [1, 2, 4, 5] and full == [1, 4], (published, full)  # 1: with version 0, before it
 PYTHON
+
+# Another job takes the newest version from the files.
+evaluation=(evaluate --runs-dir "$work/runs" --seed 7 --rollout-max-response-len 6 --env-held-out 20)
+launch 2 "${evaluation[@]}" --run-name of-hf --hf-checkpoint "$work/hf" >"$work/of-hf.txt" 2>&1 || fail "evaluation of trained weights"
+trained_weights=$(key "$work/runs/of-hf/summary.json" weights_checksum)
+other=("${evaluation[@]}" --hf-checkpoint inputs/model-small --init random --weight-carrier file)
+for name in w w1; do
+  launch 2 "${other[@]}" --run-name "of-$name" --samples-jsonl --weight-directory "$work/$name" >"$work/of-$name.txt" 2>&1 ||
+    fail "evaluation of files: $(tail -n 3 "$work/of-$name.txt")"
+  same "weights from files" "$trained_weights" "$(key "$work/runs/of-$name/summary.json" weights_checksum)"
+  checks=$((checks + 3))
+  [ "$(key "$work/runs/of-$name/summary.json" weight_version)" = 3 ] || fail "not the newest version of $name"
+  [ "$(key "$work/runs/of-$name/summary.json" eval/arithmetic)" = "$(key "$work/runs/file/summary.json" eval/arithmetic)" ] ||
+    fail "another evaluation than the training run's"
+  cmp -s "$work/runs/of-$name/samples/eval_3.jsonl" "$work/runs/file/samples/eval_3.jsonl" || fail "other answers than the training run's"
+done
+# The newest of these is a delta after a full image.
+checks=$((checks + 1))
+delta=$work/w2/weights-5-after-4-part-0-of-1.h5
+[ -s "$delta" ] && [ ! -e "$work/w2/weights-5-full-part-0-of-1.h5" ] || fail "no delta among: $(ls "$work/w2")"
+launch 2 "${evaluation[@]}" --run-name of-hf2 --hf-checkpoint "$work/hf2" >"$work/of-hf2.txt" 2>&1 || fail "evaluation of trained weights"
+launch 2 "${other[@]}" --run-name of-w2 --weight-directory "$work/w2" >"$work/of-w2.txt" 2>&1 || fail "evaluation of a delta"
+same "weights from a delta" "$(key "$work/runs/of-hf2/summary.json" weights_checksum)" "$(key "$work/runs/of-w2/summary.json" weights_checksum)"
+expect "the version is said" "weights of version 3 from $work/w\$" "$work/of-w.txt"
+newest=$(ls "$work/w"/weights-3-*-part-1-of-2.h5)
+"${PHYSARUM_PROGRAM:-build/bin/physarum}" inspect "$newest" >"$work/inspect.txt" </dev/null || fail "inspect of a weight file"
+expect "inspect" '^weight version: 3$' "$work/inspect.txt"
+expect "inspect" '^part: 1 of 2, [0-9]+ bytes that have their digest, [1-9][0-9]* blocks$' "$work/inspect.txt"
+if /usr/bin/python3 -c 'import h5py' 2>/dev/null; then
+  checks=$((checks + 1))
+  /usr/bin/python3 - "$newest" <<'PYTHON' || fail "a weight file is not what the page of its format says"
+import sys
+import h5py
+with h5py.File(sys.argv[1]) as file:
+    attributes = dict(file.attrs)
+    text = lambda name: attributes[name].decode() if isinstance(attributes[name], bytes) else attributes[name]
+    assert text("format") == "physarum.weights" and attributes["format_version"] == 1
+    assert attributes["weight_version"] == 3 and attributes["part"] == 1 and attributes["parts"] == 2
+    assert attributes["base_version"] < 3 and text("transfer_type") == "bf16"
+    assert file["digests"].shape[1] == 2 and len(text("payload_digest")) == 32
+PYTHON
+fi
+
+# What is wrong with files is one line; a damaged version has an older one before it.
+damaged=("${other[@]}" --run-name damaged --weight-directory)
+refused 2 "no-such: there is no such directory; " -- "${damaged[@]}" "$work/no-such"
+refused 2 "w1: no weight version can be used; the newest: .*of another model" -- "${damaged[@]}" "$work/w1" --update-weight-transfer-type f32
+refused 2 "\-\-weight-directory: the carrier 'file' has no directory" -- "${other[@]}"
+refused 2 "\-\-weight-directory: only the carrier 'file' has a directory" -- "${other[@]}" --weight-carrier auto --weight-directory "$work/w"
+refused 4 "w: the directory holds weight versions already" -- "${flags[@]}" --run-name again2 --trainer-ranks 1 --weight-carrier file --weight-directory "$work/w"
+refused 2 "sync.out: the directory cannot be read: " -- "${damaged[@]}" "$work/sync.out"
+/usr/bin/python3 - "$delta" <<'PYTHON'
+import sys
+data = bytearray(open(sys.argv[1], "rb").read())
+data[data.index(b"PHWG") + 40] ^= 1
+open(sys.argv[1], "wb").write(data)
+PYTHON
+checks=$((checks + 1))
+"${PHYSARUM_PROGRAM:-build/bin/physarum}" inspect "$delta" >"$work/inspect.txt" 2>/dev/null </dev/null && fail "inspect finds no damage"
+expect "inspect" 'damaged: .*the payload does not have its digest' "$work/inspect.txt"
+launch 2 "${damaged[@]}" "$work/w2" >"$work/damaged.txt" 2>&1 || fail "evaluation of an older version: $(tail -n 3 "$work/damaged.txt")"
+expect "a damaged delta" "a weight version is left out: .*$(basename "$delta")" "$work/damaged.txt"
+checks=$((checks + 1))
+[ "$(key "$work/runs/damaged/summary.json" weight_version)" = 4 ] || fail "not the version before the damaged delta"
+truncate -s -1 "$newest"
+launch 2 "${damaged[@]}" "$work/w" >"$work/damaged.txt" 2>&1 || fail "evaluation of an older version: $(tail -n 3 "$work/damaged.txt")"
+expect "a damaged version" "a weight version is left out: .*$(basename "$newest")" "$work/damaged.txt"
+checks=$((checks + 1))
+[ "$(key "$work/runs/damaged/summary.json" weight_version)" = 2 ] || fail "not the version before the damaged one"
 
 checks=$((checks + 1))
 for name in command seed ranks seconds exit steps final_weights_checksum train/loss eval/arithmetic; do

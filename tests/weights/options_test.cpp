@@ -46,6 +46,16 @@ TEST(WeightOptions, refuses_less_than_one_thread) {
   EXPECT_THROW(options.validate(), base::UserError);
 }
 
+TEST(WeightOptions, files_have_a_directory_and_other_carriers_have_none) {
+  WeightOptions options;
+  options.carrier = WeightCarrier::file;
+  EXPECT_THROW(options.validate(), base::UserError);
+  options.directory = "weights";
+  options.validate();
+  options.carrier = WeightCarrier::messages;
+  EXPECT_THROW(options.validate(), base::UserError);
+}
+
 TEST(WeightOptions, refuses_a_ring_without_places) {
   WeightOptions options;
   options.delta_ring = 0;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "physarum/base/options.hpp"
 
@@ -20,6 +21,8 @@ enum class WeightCarrier {
   rma,        ///< one-sided reads from a window that spans buffer and engine ranks
   messages,   ///< point-to-point with the buffer ranks
   broadcast,  ///< buffer ranks send all versions to all engines
+  file,  ///< ... write them into a directory, for engines of other jobs; those of this one read
+         ///< the store as with automatic
 };
 
 /// How weights travel from trainers to engines.
@@ -34,6 +37,7 @@ struct WeightOptions {
   /// Steps from one version that engines can pull to the next.
   std::int64_t interval = 1;
   WeightCarrier carrier = WeightCarrier::automatic;
+  std::string directory;  ///< of the carrier `file`; empty with others
   /// Bytes that one rank has under way to or from the store at a time.
   std::int64_t buffer_bytes = std::int64_t{64} << 20;
   /// That compare, encode and check on a rank that publishes, or check and apply on one that pulls.
@@ -43,12 +47,14 @@ struct WeightOptions {
 
 /// What the weight store takes for a whole image, over all buffer ranks: two images, the deltas.
 [[nodiscard]] std::int64_t store_bytes(const WeightOptions& options, std::int64_t image_bytes);
+/// What a carrier takes of the buffer ranks together: with `file` the image that is being written.
+[[nodiscard]] std::int64_t writer_bytes(const WeightOptions& options, std::int64_t image_bytes);
 /// What an engine's carrier takes of its rank's memory: with `broadcast` a copy of the store.
 [[nodiscard]] std::int64_t carrier_bytes(const WeightOptions& options, std::int64_t image_bytes);
 
 /// --update-weight-mode, --update-weight-transfer-type, --update-weight-delta-ring,
 /// --update-weight-full-interval, --update-weights-interval, --weight-carrier,
-/// --update-weight-buffer-size, --update-weight-threads.
+/// --weight-directory, --update-weight-buffer-size, --update-weight-threads.
 void declare_options(base::OptionTable& table, WeightOptions& options);
 
 }  // namespace physarum::weights

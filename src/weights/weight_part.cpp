@@ -1,0 +1,130 @@
+#include "weight_part.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+
+#include "physarum/weights/reshard_rounds.hpp"
+
+namespace physarum::weights {
+namespace {
+
+constexpr std::int64_t most_parts = 1'000'000;
+
+bool take_text(std::string_view& rest, std::string_view text) {
+  if (!rest.starts_with(text)) return false;
+  rest.remove_prefix(text.size());
+  return true;
+}
+
+/// -1: there is none.
+std::int64_t take_number(std::string_view& rest) {
+  std::int64_t value = -1;
+  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
+  if (error != std::errc()) return -1;
+  rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
+  return value;
+}
+
+std::optional<PartChain> chain_to(std::span<const WeightPart> all, base::WeightVersion version,
+                                  int part, int parts) {
+  PartChain chain;
+  for (;;) {
+    const WeightPart* found = nullptr;
+    for (const WeightPart& one : all) {
+      const bool fits = one.version == version && one.part == part && one.parts == parts;
+      if (fits && (found == nullptr || one.is_full())) found = &one;
+    }
+    if (found == nullptr || found->base >= version) return std::nullopt;
+    chain.push_back(*found);
+    if (found->is_full()) break;
+    version = found->base;
+  }
+  std::reverse(chain.begin(), chain.end());
+  return chain;
+}
+
+std::optional<CompleteVersion> complete(std::span<const WeightPart> all, std::int64_t image_bytes,
+                                        const VersionKey& key) {
+  CompleteVersion found{key.first, {}};
+  const StoreShards shards(image_bytes, key.second);
+  for (int part = 0; part < key.second; ++part) {
+    std::optional<PartChain> chain = PartChain();
+    if (shards.of(part).size() > 0) chain = chain_to(all, key.first, part, key.second);
+    if (!chain) return std::nullopt;
+    found.chains.push_back(std::move(*chain));
+  }
+  return found;
+}
+
+}  // namespace
+
+std::string WeightPart::file_name() const {
+  return "weights-" + std::to_string(version.value()) +
+         (is_full() ? "-full" : "-after-" + std::to_string(base.value())) + "-part-" +
+         std::to_string(part) + "-of-" + std::to_string(parts) + ".h5";
+}
+
+std::optional<WeightPart> WeightPart::from_name(std::string_view name) {
+  std::string_view rest = name;
+  if (!take_text(rest, "weights-")) return std::nullopt;
+  const auto number_after = [&](std::string_view text) {
+    return take_text(rest, text) ? take_number(rest) : -1;
+  };
+  const auto version = take_number(rest);
+  const auto base = take_text(rest, "-full") ? -1 : number_after("-after-");
+  const auto part = number_after("-part-");
+  const auto parts = number_after("-of-");
+  if (version < 0 || base < -1 || part < 0 || part >= parts || parts > most_parts) {
+    return std::nullopt;
+  }
+  // Numbers that are missing or out of their range give another name.
+  const WeightPart found{base::WeightVersion(version), base::WeightVersion(base),
+                         static_cast<int>(part), static_cast<int>(parts)};
+  if (found.file_name() != name) return std::nullopt;
+  return found;
+}
+
+std::vector<WeightPart> list_weight_parts(storage::FileSystem& files,
+                                          const std::filesystem::path& directory) {
+  std::vector<WeightPart> all;
+  for (const std::string& name : files.list(directory)) {
+    if (const auto part = WeightPart::from_name(name)) all.push_back(*part);
+  }
+  return all;
+}
+
+std::optional<CompleteVersion> newest_complete(std::span<const WeightPart> all,
+                                               std::int64_t image_bytes,
+                                               const std::set<VersionKey>& excluded) {
+  std::set<VersionKey, std::greater<>> keys;
+  for (const WeightPart& one : all) keys.emplace(one.version, one.parts);
+  for (const VersionKey& key : keys) {
+    if (excluded.contains(key)) continue;
+    if (auto found = complete(all, image_bytes, key)) return found;
+  }
+  return std::nullopt;
+}
+
+std::vector<WeightPart> needless_parts(std::span<const WeightPart> all, std::int64_t image_bytes,
+                                       int part, int parts) {
+  std::vector<WeightPart> mine;
+  std::vector<WeightPart> same_cut;
+  std::vector<base::WeightVersion> full;
+  for (const WeightPart& one : all) {
+    if (one.parts != parts) continue;
+    same_cut.push_back(one);
+    if (one.part != part) continue;
+    mine.push_back(one);
+    if (one.is_full()) full.push_back(one.version);
+  }
+  const auto newest = newest_complete(same_cut, image_bytes);
+  if (full.size() < 2 || !newest) return {};
+  std::sort(full.begin(), full.end(), std::greater<>());
+  const auto& chain = newest->chains[static_cast<std::size_t>(part)];
+  const auto oldest = chain.empty() ? full[1] : std::min(full[1], chain.front().version);
+  std::erase_if(mine, [&](const WeightPart& one) { return one.version >= oldest; });
+  return mine;
+}
+
+}  // namespace physarum::weights
