@@ -2,7 +2,7 @@
 # Checks publication.pml with Spin: all claims hold, and each rule that is left out is missed.
 #
 #   check.sh           what ctest runs; about a minute and 900 MB
-#   check.sh --long    more versions, elements and orders of reading besides; half an hour and 12 GB
+#   check.sh --long    more versions, elements and orders of reading besides: many minutes, many gigabytes
 set -euo pipefail
 model=$(cd "$(dirname "$0")" && pwd)/publication.pml
 place=$(mktemp -d)
