@@ -4,6 +4,17 @@
 
 namespace physarum::weights {
 
+std::optional<RingDelta> find_delta(StoreAccess& access, int buffer, std::int64_t ring,
+                                    base::WeightVersion from) {
+  for (std::int64_t entry = 0; entry < ring; ++entry) {
+    const auto target = StoreWords::version(access.load(buffer, StoreWords::entry(entry)));
+    if (target <= from) continue;
+    if (access.load(buffer, StoreWords::entry_base(entry)) != StoreWords::of(from)) continue;
+    return RingDelta{entry, target};
+  }
+  return std::nullopt;
+}
+
 void WindowAccess::put(std::span<const std::byte> from, int buffer, std::uint64_t offset) {
   if (!from.empty()) epoch_.put(from, buffer, offset);
 }

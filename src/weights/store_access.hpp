@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "physarum/base/deadline.hpp"
@@ -34,7 +35,17 @@ class StoreAccess {
   virtual void sync() = 0;
 };
 
-/// The same over an RMA window whose ranks 0, 1, ... are the buffer ranks.
+/// A delta in the ring, as one buffer rank's words say.
+struct RingDelta {
+  std::int64_t entry = 0;
+  base::WeightVersion target;
+};
+/// The delta that leads on from a version, by words that are loaded one after the other: whoever
+/// uses it makes sure that its place was not used again meanwhile.
+[[nodiscard]] std::optional<RingDelta> find_delta(StoreAccess& access, int buffer,
+                                                  std::int64_t ring, base::WeightVersion from);
+
+/// Access over an RMA window whose ranks 0, 1, ... are the buffer ranks.
 class WindowAccess final : public StoreAccess {
  public:
   explicit WindowAccess(parallel::Window& window) : epoch_(window) {}

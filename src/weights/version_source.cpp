@@ -17,13 +17,9 @@ std::optional<VersionSource::Candidate> VersionSource::next(base::WeightVersion 
     const auto before = StoreWords::version(store_.load(buffer_, StoreWords::before(slot)));
     return Candidate{base, before, slot, -1};
   }
-  for (std::int64_t entry = 0; entry < layout_.ring(); ++entry) {
-    const auto target = StoreWords::version(store_.load(buffer_, StoreWords::entry(entry)));
-    if (target <= taken) continue;
-    const std::uint64_t from = store_.load(buffer_, StoreWords::entry_base(entry));
-    if (from == StoreWords::of(taken)) return Candidate{target, taken, -1, entry};
-  }
-  return std::nullopt;
+  const auto delta = find_delta(store_, buffer_, layout_.ring(), taken);
+  if (!delta) return std::nullopt;
+  return Candidate{delta->target, taken, -1, delta->entry};
 }
 
 bool VersionSource::still_there(const Candidate& candidate) const {

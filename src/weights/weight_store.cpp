@@ -41,15 +41,11 @@ std::optional<WeightStore::Impl::Fold> WeightStore::Impl::next_fold() const {
   fold.base_word = access_.load(buffer_, StoreWords::base(fold.slot));
   if (fold.base_word == 0 || fold.base_word == broken_base_) return std::nullopt;
   const std::uint64_t content = access_.load(buffer_, StoreWords::content(fold.slot));
-  for (fold.entry = 0; fold.entry < layout_.ring(); ++fold.entry) {
-    const std::uint64_t target = access_.load(buffer_, StoreWords::entry(fold.entry));
-    if (target <= content) continue;
-    if (access_.load(buffer_, StoreWords::entry_base(fold.entry)) != content) continue;
-    fold.step = {StoreWords::version(content), StoreWords::version(target)};
-    if (may_fold_ && !may_fold_(fold.step.target)) return std::nullopt;
-    return fold;
-  }
-  return std::nullopt;
+  const auto delta = find_delta(access_, buffer_, layout_.ring(), StoreWords::version(content));
+  if (!delta || (may_fold_ && !may_fold_(delta->target))) return std::nullopt;
+  fold.entry = delta->entry;
+  fold.step = {StoreWords::version(content), delta->target};
+  return fold;
 }
 
 /// A publisher that wants this slot for a full image waits while `busy` names it. So: say busy,
