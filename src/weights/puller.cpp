@@ -79,28 +79,28 @@ void Puller::Impl::step(std::int64_t& budget, const base::Deadline& deadline) {
   if (deadline.expired()) {
     parallel::throw_deadline("puller", "a stable version of the weights", deadline);
   }
+  const Stage stage = stage_;
   const base::Stopwatch watch;
-  switch (stage_) {
+  run(stage, budget, deadline);
+  if (stage == Stage::apply) {
+    result_.apply_s += watch.seconds();
+  } else if (stage != Stage::verify) {
+    result_.get_s += watch.seconds();
+  }
+}
+
+void Puller::Impl::run(Stage stage, std::int64_t& budget, const base::Deadline& deadline) {
+  switch (stage) {
     case Stage::plan:
-      plan();
-      result_.get_s += watch.seconds();
-      return;
+      return plan();
     case Stage::arrive:
-      arrive(budget, deadline);
-      result_.get_s += watch.seconds();
-      return;
+      return arrive(budget, deadline);
     case Stage::head:
-      read_heads(deadline);
-      result_.get_s += watch.seconds();
-      return;
+      return read_heads(deadline);
     case Stage::fetch:
-      fetch(budget, deadline);
-      result_.get_s += watch.seconds();
-      return;
+      return fetch(budget, deadline);
     case Stage::apply:
-      apply(budget);
-      result_.apply_s += watch.seconds();
-      return;
+      return apply(budget);
     case Stage::verify:
       return verify(budget);
     case Stage::done:

@@ -90,6 +90,7 @@ class Puller::Impl {
   };
 
   void step(std::int64_t& budget, const base::Deadline& deadline);
+  void run(Stage stage, std::int64_t& budget, const base::Deadline& deadline);
   void plan();
   void arrive(std::int64_t& budget, const base::Deadline& deadline);
   void read_words(std::vector<WordsCopy>& words, const base::Deadline& deadline);
