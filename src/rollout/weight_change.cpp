@@ -36,8 +36,8 @@ bool WeightChange::find(std::span<const WeightPart> parts, base::WeightVersion p
     forget();
     present_ = present;
     target_ = image.version();
+    most_ = static_cast<std::size_t>(elements_of(parts) / elements_a_difference);
   }
-  const auto most = static_cast<std::size_t>(elements_of(parts) / elements_a_difference);
   const auto width = weights::element_bytes(image.catalogue().type());
   while (part_ < parts.size() && !too_many_ && budget_bytes > 0) {
     const WeightPart& part = parts[part_];
@@ -47,8 +47,8 @@ bool WeightChange::find(std::span<const WeightPart> parts, base::WeightVersion p
     constexpr auto panel = model::PackedMatrix::panel_width;
     const auto wanted = (budget_bytes / row_bytes + panel) / panel * panel;
     const auto rows = std::min(part.rows() - row_, wanted);
-    part.find_different(image, row_, rows, most, different_);
-    too_many_ = too_many_ || different_.size() > most;
+    part.find_different(image, row_, rows, most_, different_);
+    too_many_ = too_many_ || different_.size() > most_;
     budget_bytes -= rows * row_bytes;
     row_ += rows;
     if (row_ < part.rows()) continue;

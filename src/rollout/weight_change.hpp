@@ -27,9 +27,9 @@ class WeightChange {
   /// compared and remembered for these versions.
   bool set(std::span<const WeightPart> parts, base::WeightVersion present,
            const weights::Image& image);
-  void forget();
 
  private:
+  void forget();
   [[nodiscard]] bool is_for(base::WeightVersion present, const weights::Image& image) const {
     return present_ == present && target_ == image.version();
   }
@@ -37,6 +37,7 @@ class WeightChange {
   base::WeightVersion target_;
   std::size_t part_ = 0;  ///< under comparison
   std::int64_t row_ = 0;  ///< of it
+  std::size_t most_ = 0;  ///< differences that are worth remembering
   bool too_many_ = false;
   std::vector<KeptElement> different_;
   std::vector<std::size_t> ends_;  ///< of each part that is compared, in different_
