@@ -94,15 +94,28 @@ void fold_half(MemoryStore& store, std::int64_t version) {
               target.bytes().data(), static_cast<std::size_t>(store.layout.shard(0).size() / 2));
 }
 
-TEST(StoreRaceFold, a_fold_half_way_does_not_harm_a_full_pull) {
-  // The engine takes the words, a publish and part of a fold happen, it takes the image.
-  MemoryStore store(options_of(UpdateMode::delta, TransferType::bf16), 1, usual_density);
-  Image image(store.catalogue);
+/// Version 0 is there. The next pull takes the words; then version 1 comes, half of its fold, and
+/// what `more` does.
+void half_fold_under(MemoryStore& store, std::function<void()> more = {}) {
   store.publish(0);
-  once_at_flush(store, 1, [&] {
+  once_at_flush(store, 1, [&store, more = std::move(more)] {
     store.publish(1);
     fold_half(store, 1);
+    if (more) more();
   });
+}
+
+void publish_and_fold(MemoryStore& store, std::initializer_list<std::int64_t> versions) {
+  for (const std::int64_t version : versions) {
+    store.publish(version);
+    store.fold_all();
+  }
+}
+
+TEST(StoreRaceFold, a_fold_half_way_does_not_harm_a_full_pull) {
+  MemoryStore store(options_of(UpdateMode::delta, TransferType::bf16), 1, usual_density);
+  Image image(store.catalogue);
+  half_fold_under(store);
   const PullResult result = store.pull(image);
   EXPECT_EQ(result.version, base::WeightVersion(1));
   EXPECT_GE(result.retries, 1);
@@ -115,15 +128,9 @@ TEST(StoreRaceFold, a_slot_left_with_half_a_delta_is_not_taken) {
   // again: nothing but the words of the slots tells that this one is no version.
   MemoryStore store(options_of(UpdateMode::delta, TransferType::bf16, 1), 1, usual_density);
   Image image(store.catalogue);
-  store.publish(0);
-  once_at_flush(store, 1, [&] {
-    store.publish(1);
-    fold_half(store, 1);
+  half_fold_under(store, [&] {
     store.publish_full(4);
-    for (const std::int64_t version : {5, 6, 7}) {
-      store.publish(version);
-      store.fold_all();
-    }
+    publish_and_fold(store, {5, 6, 7});
   });
   const PullResult result = store.pull(image);
   EXPECT_EQ(result.failures, 0);
@@ -136,19 +143,12 @@ TEST(StoreRaceFold, a_look_at_the_words_is_of_one_moment) {
   // used again. What it has fetched is half of version 1.
   MemoryStore store(options_of(UpdateMode::delta, TransferType::bf16, 1), 1, usual_density);
   Image image(store.catalogue);
-  store.publish(0);
-  once_at_flush(store, 1, [&] {
-    store.publish(1);
-    fold_half(store, 1);
-  });
+  half_fold_under(store);
   int looks = 0;
   store.engine_access.within_words = [&] {
     if (++looks != 2) return;
     store.fold_all();
-    for (const std::int64_t version : {2, 3}) {
-      store.publish(version);
-      store.fold_all();
-    }
+    publish_and_fold(store, {2, 3});
   };
   const PullResult result = store.pull(image);
   EXPECT_EQ(result.failures, 0);
