@@ -10,20 +10,28 @@ ranks_of() {
   for child in $(pgrep -P "$1"); do pgrep -P "$child" "$program_name"; done
 }
 
-# kill_after MILLISECONDS RANKS ARGUMENT...: starts a run and kills all its ranks at once after that time, as a
-# power cut would. killed=1 if it was still running; code is the launcher's exit code.
-kill_after() {
-  local ms=$1 launch_pid ranks
-  shift
+# run_step NAME: the last step that the run has left a checkpoint of; 0 before the first.
+run_step() {
+  local latest=
+  read -r latest 2>/dev/null <"$work/runs/$1/checkpoints/latest"
+  printf '%d' "$((10#0${latest//[!0-9]/}))"
+}
+
+# kill_when NAME STEP MILLISECONDS RANKS ARGUMENT...: starts a run and kills all its ranks at once, as a power cut
+# would, so long after its checkpoint of that step. killed=1 if it was still running. Waiting for a step rather than
+# for a time finds the same part of a run on a machine of any speed, and on a busy one.
+kill_when() {
+  local name=$1 step=$2 ms=$3 launch_pid ranks
+  shift 3
   jobs/launch -n "$@" </dev/null >>"$work/killed.out" 2>&1 &
   launch_pid=$!
+  while [ "$(run_step "$name")" -lt "$step" ] && kill -0 "$launch_pid" 2>/dev/null; do sleep 0.005; done
   sleep "$(printf '%d.%03d' $((ms / 1000)) $((ms % 1000)))"
   ranks=$(ranks_of "$launch_pid")
   killed=0
   # shellcheck disable=SC2086
   [ -n "$ranks" ] && kill -9 $ranks 2>/dev/null && killed=1
   wait "$launch_pid"
-  code=$?
 }
 
 # facts RUN: what must be the same for a run that was never killed: metrics without times, and the digests of all
@@ -53,8 +61,9 @@ resumed_steps() {
 }
 
 # A small run that is over in a second or two; every step leaves a checkpoint.
+run_steps=40
 quick_run=(train --hf-checkpoint inputs/model-small --init random --runs-dir "$work/runs" --seed 7 --rollout-batch-size 4
-  --n-samples-per-prompt 4 --global-batch-size 8 --rollout-max-response-len 12 --lr 1e-3 --num-rollout 40
+  --n-samples-per-prompt 4 --global-batch-size 8 --rollout-max-response-len 12 --lr 1e-3 --num-rollout "$run_steps"
   --env-held-out 12 --eval-interval 5 --entropy-coef 0.01 --save-interval 1)
 
 # whole_run RANKS FLAG...: quick_run as "whole", not killed; notes how long it takes here and now.
@@ -67,14 +76,18 @@ whole_run() {
 }
 
 # killed_run NAME KILLS RANKS FLAG...: quick_run, killed so many times at moments of chance, and brought to its end.
-# Some kills come while it starts, most of them later, however fast the machine is.
+# Every fourth kill comes while it starts; the others are spread over its steps, each at some moment of the two or so
+# steps after a checkpoint, and end far enough from the last step that the run is still there.
 killed_run() {
-  local name=$1 kills=$2 ranks=$3 fired=0 i
+  local name=$1 kills=$2 ranks=$3 fired=0 tries step ms
   shift 3
-  for ((i = 0; i < kills * 4 && fired < kills; ++i)); do
-    kill_after $((whole_ms / 5 + RANDOM % whole_ms)) "$ranks" "${quick_run[@]}" --run-name "$name" --resume "$@"
+  for ((tries = 0; tries < kills * 4 && fired < kills; ++tries)); do
+    step=$((1 + (run_steps - 12) * fired / kills + RANDOM % 3))
+    ms=$((RANDOM % (2 * whole_ms / run_steps + 1)))
+    ((fired % 4 != 3)) || step=0 ms=$((whole_ms / 10 + RANDOM % (whole_ms / 4 + 1)))
+    kill_when "$name" "$step" "$ms" "$ranks" "${quick_run[@]}" --run-name "$name" --resume "$@"
     fired=$((fired + killed))
-    # It came to its end, perhaps just before it was killed: once more from the start.
+    # It came to its end all the same, while this script was waiting for a processor: once more from the start.
     ! grep -qs '"exit": 0' "$work/runs/$name/summary.json" || rm -r "$work/runs/$name"
   done
   [ "$fired" -ge "$kills" ] || fail "only $fired of $kills kills found a run"
