@@ -79,13 +79,14 @@ void EngineWeights::make(weights::TransferType type) {
   embedding_.resize(static_cast<std::size_t>(config_.vocab_size * config_.hidden_size *
                                              weights::element_bytes(type)));
   for (std::size_t i = 0; i < layers_.size(); ++i) {
-    append_parts(config_, offsets_.layers[i], layers_[i], parts_);
+    append_parameters(config_, offsets_.layers[i], layers_[i], parameters_);
   }
-  parts_.emplace_back(offsets_.embedding, config_.vocab_size, config_.hidden_size, &embedding_);
-  parts_.emplace_back(offsets_.final_norm, 1, config_.hidden_size,
-                      WeightPart::Values{&final_norm_, 0});
-  parts_.emplace_back(offsets_.head, config_.vocab_size, config_.hidden_size,
-                      WeightPart::Rows{&head_, 0});
+  parameters_.emplace_back(offsets_.embedding, config_.vocab_size, config_.hidden_size,
+                           &embedding_);
+  parameters_.emplace_back(offsets_.final_norm, 1, config_.hidden_size,
+                           EngineParameter::Values{&final_norm_, 0});
+  parameters_.emplace_back(offsets_.head, config_.vocab_size, config_.hidden_size,
+                           EngineParameter::Rows{&head_, 0});
 }
 
 void EngineWeights::embed(base::TokenId token, std::span<float> to) const {
@@ -101,24 +102,24 @@ void EngineWeights::load(const weights::Image& image) {
                 "weights of another model");
   if (layers_.empty()) make(image.catalogue().type());
   base::expects(image.catalogue().type() == type_, "weights in another type");
-  if (!change_.set(parts_, version_, image)) {
-    for (const WeightPart& part : parts_) part.take(image, scratch_);
+  if (!change_.set(parameters_, version_, image)) {
+    for (const EngineParameter& parameter : parameters_) parameter.take(image, scratch_);
   }
   version_ = image.version();
 }
 
 bool EngineWeights::prepare(const weights::Image& image, std::int64_t budget_bytes) {
   if (!version_.valid()) return true;
-  return change_.find(parts_, version_, image, budget_bytes);
+  return change_.find(parameters_, version_, image, budget_bytes);
 }
 
 std::optional<std::string> EngineWeights::difference(const weights::Image& image) const {
   base::expects(version_.valid() && image.catalogue().type() == type_, "weights of this type");
-  for (const WeightPart& part : parts_) {
+  for (const EngineParameter& parameter : parameters_) {
     std::vector<KeptElement> different;
-    part.find_different(image, 0, part.rows(), 1, different);
+    parameter.find_different(image, 0, parameter.rows(), 1, different);
     if (!different.empty()) {
-      return name_of(image.catalogue(), part.offset_of(different.front().place));
+      return name_of(image.catalogue(), parameter.offset_of(different.front().place));
     }
   }
   return std::nullopt;

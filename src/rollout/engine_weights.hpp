@@ -14,8 +14,8 @@
 #include "physarum/model/gemm.hpp"
 #include "physarum/model/parameter_layout.hpp"
 
+#include "engine_parameter.hpp"
 #include "weight_change.hpp"
-#include "weight_parts.hpp"
 
 namespace physarum::rollout {
 
@@ -53,7 +53,7 @@ struct LayerWeights {
 class EngineWeights {
  public:
   explicit EngineWeights(const model::ModelConfig& config);
-  EngineWeights(const EngineWeights&) = delete;  // its parts point into it
+  EngineWeights(const EngineWeights&) = delete;  // its parameters point into it
   EngineWeights& operator=(const EngineWeights&) = delete;
   EngineWeights(EngineWeights&&) = delete;
   EngineWeights& operator=(EngineWeights&&) = delete;
@@ -91,7 +91,7 @@ class EngineWeights {
   model::AlignedBuffer final_norm_;
   model::PackedMatrix head_;
   model::AlignedBuffer scratch_;  ///< a piece of a matrix on its way
-  std::vector<WeightPart> parts_;
+  std::vector<EngineParameter> parameters_;
   WeightChange change_;
   base::WeightVersion version_;
 };

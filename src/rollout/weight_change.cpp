@@ -10,11 +10,12 @@ namespace {
 constexpr std::int64_t elements_a_difference = 64;
 
 /// Places have 32 bits; a matrix has up to one panel more than its rows.
-constexpr std::int64_t largest_part = std::int64_t{1} << 31;
+constexpr std::int64_t largest_parameter = std::int64_t{1} << 31;
 
-std::int64_t elements_of(std::span<const WeightPart> parts) {
+std::int64_t elements_of(std::span<const EngineParameter> parameters) {
   std::int64_t elements = 0;
-  for (const WeightPart& part : parts) elements += part.rows() * part.columns();
+  for (const EngineParameter& parameter : parameters)
+    elements += parameter.rows() * parameter.columns();
   return elements;
 }
 
@@ -23,50 +24,50 @@ std::int64_t elements_of(std::span<const WeightPart> parts) {
 void WeightChange::forget() {
   present_ = {};
   target_ = {};
-  part_ = 0;
+  parameter_ = 0;
   row_ = 0;
   too_many_ = false;
   different_.clear();
   ends_.clear();
 }
 
-bool WeightChange::find(std::span<const WeightPart> parts, base::WeightVersion present,
+bool WeightChange::find(std::span<const EngineParameter> parameters, base::WeightVersion present,
                         const weights::Image& image, std::int64_t budget_bytes) {
   if (!is_for(present, image)) {
     forget();
     present_ = present;
     target_ = image.version();
-    most_ = static_cast<std::size_t>(elements_of(parts) / elements_a_difference);
+    most_ = static_cast<std::size_t>(elements_of(parameters) / elements_a_difference);
   }
   const auto width = weights::element_bytes(image.catalogue().type());
-  while (part_ < parts.size() && !too_many_ && budget_bytes > 0) {
-    const WeightPart& part = parts[part_];
-    too_many_ = part.rows() * part.columns() > largest_part;
-    const auto row_bytes = part.columns() * width;
+  while (parameter_ < parameters.size() && !too_many_ && budget_bytes > 0) {
+    const EngineParameter& parameter = parameters[parameter_];
+    too_many_ = parameter.rows() * parameter.columns() > largest_parameter;
+    const auto row_bytes = parameter.columns() * width;
     // Whole panels, so that each is gone through once.
     constexpr auto panel = model::PackedMatrix::panel_width;
     const auto wanted = (budget_bytes / row_bytes + panel) / panel * panel;
-    const auto rows = std::min(part.rows() - row_, wanted);
-    part.find_different(image, row_, rows, most_, different_);
+    const auto rows = std::min(parameter.rows() - row_, wanted);
+    parameter.find_different(image, row_, rows, most_, different_);
     too_many_ = too_many_ || different_.size() > most_;
     budget_bytes -= rows * row_bytes;
     row_ += rows;
-    if (row_ < part.rows()) continue;
+    if (row_ < parameter.rows()) continue;
     ends_.push_back(different_.size());
-    ++part_;
+    ++parameter_;
     row_ = 0;
   }
-  return too_many_ || part_ == parts.size();
+  return too_many_ || parameter_ == parameters.size();
 }
 
-bool WeightChange::set(std::span<const WeightPart> parts, base::WeightVersion present,
+bool WeightChange::set(std::span<const EngineParameter> parameters, base::WeightVersion present,
                        const weights::Image& image) {
-  const bool known = is_for(present, image) && !too_many_ && part_ == parts.size();
+  const bool known = is_for(present, image) && !too_many_ && parameter_ == parameters.size();
   if (known) {
     const std::span<const KeptElement> all(different_);
     std::size_t begin = 0;
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      parts[i].set(all.subspan(begin, ends_[i] - begin));
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      parameters[i].set(all.subspan(begin, ends_[i] - begin));
       begin = ends_[i];
     }
   }

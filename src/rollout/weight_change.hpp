@@ -9,7 +9,7 @@
 
 #include "physarum/weights/image.hpp"
 
-#include "weight_parts.hpp"
+#include "engine_parameter.hpp"
 
 namespace physarum::rollout {
 
@@ -18,14 +18,14 @@ namespace physarum::rollout {
 /// from one version to the next, so that the pause is far shorter than taking all of them.
 class WeightChange {
  public:
-  /// Compares about so many bytes more of `image` with `parts`, which hold version `present`. True
-  /// when all is compared, or when so much differs that it is not worth remembering. What was found
-  /// for other versions is forgotten.
-  bool find(std::span<const WeightPart> parts, base::WeightVersion present,
+  /// Compares about so many bytes more of `image` with `parameters`, which hold version `present`.
+  /// True when all is compared, or when so much differs that it is not worth remembering. What was
+  /// found for other versions is forgotten.
+  bool find(std::span<const EngineParameter> parameters, base::WeightVersion present,
             const weights::Image& image, std::int64_t budget_bytes);
   /// Sets all that differs and forgets it. False, and nothing is set, if not everything was
   /// compared and remembered for these versions.
-  bool set(std::span<const WeightPart> parts, base::WeightVersion present,
+  bool set(std::span<const EngineParameter> parameters, base::WeightVersion present,
            const weights::Image& image);
 
  private:
@@ -35,12 +35,12 @@ class WeightChange {
   }
   base::WeightVersion present_;
   base::WeightVersion target_;
-  std::size_t part_ = 0;  ///< under comparison
-  std::int64_t row_ = 0;  ///< of it
-  std::size_t most_ = 0;  ///< differences that are worth remembering
+  std::size_t parameter_ = 0;  ///< under comparison
+  std::int64_t row_ = 0;       ///< of it
+  std::size_t most_ = 0;       ///< differences that are worth remembering
   bool too_many_ = false;
   std::vector<KeptElement> different_;
-  std::vector<std::size_t> ends_;  ///< of each part that is compared, in different_
+  std::vector<std::size_t> ends_;  ///< of each parameter that is compared, in different_
 };
 
 }  // namespace physarum::rollout

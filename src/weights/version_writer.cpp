@@ -20,7 +20,7 @@ constexpr std::size_t piece_bytes = std::size_t{8} << 20;
 /// The thread's part, without MPI and without HDF5.
 void commit(storage::FileSystem& files, const Path& directory, const WeightFileContent& content,
             std::uint64_t offset) {
-  const Path path = directory / content.part.file_name();
+  const Path path = directory / content.name.file_name();
   const Path temporary = storage::temporary_path(path);
   {
     const auto file = files.open_ranges(temporary, storage::RangeAccess::write);
@@ -32,9 +32,9 @@ void commit(storage::FileSystem& files, const Path& directory, const WeightFileC
   files.sync_file(temporary);
   files.rename(temporary, path);
   files.sync_directory(directory);
-  const auto parts = list_weight_parts(files, directory);
-  for (const WeightPart& old :
-       needless_parts(parts, content.image_bytes, content.part.part, content.part.parts)) {
+  const auto present = list_weight_files(files, directory);
+  for (const WeightFileName& old :
+       needless_files(present, content.image_bytes, content.name.part, content.name.parts)) {
     files.remove(directory / old.file_name());
   }
 }
@@ -70,7 +70,7 @@ WeightFileContent VersionWriter::content_of(const VersionSource::Candidate& cand
   const Range shard = layout_.shard(buffer_);
   WeightFileContent content;
   const bool full = candidate.slot >= 0;
-  content.part = {candidate.version, full ? base::WeightVersion() : candidate.before, buffer_,
+  content.name = {candidate.version, full ? base::WeightVersion() : candidate.before, buffer_,
                   layout_.buffer_ranks()};
   content.catalogue = catalogue_;
   content.type = layout_.type();
@@ -93,7 +93,7 @@ WeightFileContent VersionWriter::content_of(const VersionSource::Candidate& cand
 void VersionWriter::begin(WeightFileContent content) {
   bound_chain(content);
   try {
-    temporary_ = storage::temporary_path(directory_ / content.part.file_name());
+    temporary_ = storage::temporary_path(directory_ / content.name.file_name());
     const auto offset = begin_weight_file(temporary_, content);
     writing_ = std::async(std::launch::async, [this, offset, content = std::move(content)] {
       commit(files_, directory_, content, offset);
@@ -104,7 +104,7 @@ void VersionWriter::begin(WeightFileContent content) {
 }
 
 void VersionWriter::bound_chain(const WeightFileContent& content) {
-  const bool full = content.part.is_full();
+  const bool full = content.name.is_full();
   chain_files_ = full ? 0 : chain_files_ + 1;
   chain_bytes_ = full ? 0 : chain_bytes_ + std::ssize(content.payload);
   if (chain_files_ >= longest_chain || chain_bytes_ > layout_.shard(buffer_).size()) {

@@ -6,7 +6,7 @@
 
 #include "block_digests.hpp"
 #include "weight_file.hpp"
-#include "weight_part.hpp"
+#include "weight_file_name.hpp"
 
 namespace physarum::weights {
 namespace {
@@ -22,7 +22,7 @@ void read_version(const Path& directory, const CompleteVersion& version, Image& 
     if (chain.empty()) continue;
     const Range range = StoreShards(image.catalogue().total_bytes(), version.parts()).of(part);
     const auto bytes = slice(image.bytes(), range);
-    for (const WeightPart& file : chain) {
+    for (const WeightFileName& file : chain) {
       read_weight_file(directory, file, image.catalogue(), bytes, digests);
     }
     const auto wrong = first_wrong_block(bytes, digests, team);
@@ -52,9 +52,9 @@ void read_version(const Path& directory, const CompleteVersion& version, Image& 
   throw UserError("the directory holds no weight versions", where, check);
 }
 
-std::vector<WeightPart> list_for_reading(storage::FileSystem& files, const Path& directory) {
+std::vector<WeightFileName> list_for_reading(storage::FileSystem& files, const Path& directory) {
   try {
-    return list_weight_parts(files, directory);
+    return list_weight_files(files, directory);
   } catch (const base::WorldError& error) {
     throw UserError(std::string("the directory cannot be read: ") + error.what(),
                     directory.string(), "check --weight-directory");
@@ -71,8 +71,8 @@ LoadedWeights load_newest_weights(storage::FileSystem& files, const Path& direct
   std::vector<std::pair<base::WeightVersion, std::string>> reasons;
   LoadedWeights loaded{Image(catalogue), {}};
   for (;;) {
-    const auto parts = list_for_reading(files, directory);
-    const auto version = newest_complete(parts, catalogue->total_bytes(), failed);
+    const auto present = list_for_reading(files, directory);
+    const auto version = newest_complete(present, catalogue->total_bytes(), failed);
     const auto newer = [&](const auto& reason) {
       return !version || reason.first > version->version;
     };
@@ -92,14 +92,15 @@ LoadedWeights load_newest_weights(storage::FileSystem& files, const Path& direct
 }
 
 bool holds_weights(storage::FileSystem& files, const Path& directory) {
-  return !list_weight_parts(files, directory).empty();
+  return !list_weight_files(files, directory).empty();
 }
 
 void remove_weights(storage::FileSystem& files, const Path& directory) {
   for (const std::string& name : files.list(directory)) {
     const Path path = directory / name;
-    const bool left = storage::is_temporary(path) && WeightPart::from_name(path.stem().string());
-    if (left || WeightPart::from_name(name)) files.remove(path);
+    const bool left =
+        storage::is_temporary(path) && WeightFileName::from_name(path.stem().string());
+    if (left || WeightFileName::from_name(name)) files.remove(path);
   }
 }
 

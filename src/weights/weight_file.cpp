@@ -55,11 +55,11 @@ void read_payload(const File& file, std::span<std::byte> bytes) {
 }
 
 std::uint64_t write_head(File& file, const WeightFileContent& content) {
-  const WeightPart& part = content.part;
-  file.set_attribute("", "weight_version", part.version.value());
-  file.set_attribute("", "base_version", part.base.value());
-  file.set_attribute("", "part", static_cast<std::int64_t>(part.part));
-  file.set_attribute("", "parts", static_cast<std::int64_t>(part.parts));
+  const WeightFileName& name = content.name;
+  file.set_attribute("", "weight_version", name.version.value());
+  file.set_attribute("", "base_version", name.base.value());
+  file.set_attribute("", "part", static_cast<std::int64_t>(name.part));
+  file.set_attribute("", "parts", static_cast<std::int64_t>(name.parts));
   file.set_attribute("", "image_bytes", content.image_bytes);
   file.set_attribute("", "transfer_type", name_of(content.type));
   file.set_attribute("", "catalogue", hex_of(content.catalogue));
@@ -94,22 +94,22 @@ std::uint64_t begin_weight_file(const std::filesystem::path& path,
   }
 }
 
-void read_weight_file(const std::filesystem::path& directory, const WeightPart& part,
+void read_weight_file(const std::filesystem::path& directory, const WeightFileName& name,
                       const Catalogue& catalogue, std::span<std::byte> bytes,
                       std::vector<base::Digest>& digests) {
-  const File file = File::open_read(directory / part.file_name(), weight_format());
+  const File file = File::open_read(directory / name.file_name(), weight_format());
   require_catalogue(file, catalogue);
-  require(file, "weight_version", part.version.value());
-  require(file, "base_version", part.base.value());
-  require(file, "part", part.part);
-  require(file, "parts", part.parts);
-  const Range range = StoreShards(catalogue.total_bytes(), part.parts).of(part.part);
+  require(file, "weight_version", name.version.value());
+  require(file, "base_version", name.base.value());
+  require(file, "part", name.part);
+  require(file, "parts", name.parts);
+  const Range range = StoreShards(catalogue.total_bytes(), name.parts).of(name.part);
   const auto blocks = static_cast<std::uint64_t>(StoreLayout::blocks_of(range));
   const auto words = file.read_dataset<std::uint64_t>("digests", storage::Extent{blocks, 2});
   digests.clear();
   for (std::size_t i = 0; i < words.size(); i += 2) digests.push_back({words[i], words[i + 1]});
   const std::uint64_t length = payload_bytes(file);
-  if (part.is_full()) {
+  if (name.is_full()) {
     if (length != bytes.size()) {
       throw UserError("the file holds " + std::to_string(length) + " bytes of a part of " +
                           std::to_string(bytes.size()),
@@ -121,7 +121,7 @@ void read_weight_file(const std::filesystem::path& directory, const WeightPart& 
   read_payload(file, frames);
   try {
     DeltaDecoder(catalogue.type())
-        .apply(frames, {part.base, part.version}, range.begin / element_bytes(catalogue.type()),
+        .apply(frames, {name.base, name.version}, range.begin / element_bytes(catalogue.type()),
                bytes);
   } catch (const CorruptDelta& error) {
     throw UserError(error.what(), file.path().string(), write_again);

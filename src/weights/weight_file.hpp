@@ -12,13 +12,13 @@
 
 #include "physarum/weights/catalogue.hpp"
 
-#include "weight_part.hpp"
+#include "weight_file_name.hpp"
 
 namespace physarum::weights {
 
 /// A part of a version on its way to a file.
 struct WeightFileContent {
-  WeightPart part;
+  WeightFileName name;
   std::uint64_t catalogue = 0;  ///< Catalogue::hash()
   TransferType type = TransferType::bf16;
   std::int64_t image_bytes = 0;       ///< of the whole image
@@ -34,7 +34,7 @@ struct WeightFileContent {
 /// Brings `bytes`, the part of an image, from the state of the part's base (any, for a full image)
 /// to its version, and `digests` to those that the blocks then have; does not compare them. Throws
 /// UserError if the file is not what its name says or is of another catalogue.
-void read_weight_file(const std::filesystem::path& directory, const WeightPart& part,
+void read_weight_file(const std::filesystem::path& directory, const WeightFileName& name,
                       const Catalogue& catalogue, std::span<std::byte> bytes,
                       std::vector<base::Digest>& digests);
 

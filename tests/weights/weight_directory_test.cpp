@@ -18,7 +18,7 @@
 #include "memory_store.hpp"
 #include "support/scripted_file_system.hpp"
 #include "version_writer.hpp"
-#include "weight_part.hpp"
+#include "weight_file_name.hpp"
 
 namespace physarum::weights {
 namespace {
@@ -89,12 +89,12 @@ class FiledStore {
     const auto loaded = load();
     return loaded.unusable.empty() && store.same_as(version, loaded.image, sparse_density);
   }
-  [[nodiscard]] std::vector<WeightPart> parts() const {
-    return list_weight_parts(storage::real_file_system(), directory);
+  [[nodiscard]] std::vector<WeightFileName> names() const {
+    return list_weight_files(storage::real_file_system(), directory);
   }
   [[nodiscard]] std::int64_t count(int part, bool full) const {
-    const auto all = parts();
-    return std::count_if(all.begin(), all.end(), [&](const WeightPart& one) {
+    const auto all = names();
+    return std::count_if(all.begin(), all.end(), [&](const WeightFileName& one) {
       return one.part == part && one.is_full() == full;
     });
   }
@@ -219,7 +219,8 @@ TEST(WeightDirectory, whatever_step_of_a_writer_fails_what_is_there_is_right) {
 TEST(WeightDirectory, an_older_version_serves_where_the_newest_is_damaged) {
   FiledStore filed(UpdateMode::delta);
   for (std::int64_t version = 0; version < 3; ++version) filed.publish_and_write(version);
-  const WeightPart newest{base::WeightVersion(2), base::WeightVersion(1), 1, FiledStore::buffers};
+  const WeightFileName newest{base::WeightVersion(2), base::WeightVersion(1), 1,
+                              FiledStore::buffers};
   const auto path = filed.directory / newest.file_name();
   flip(path, place_of_frames(path) + 40, 3);
   const auto loaded = filed.load();
@@ -237,7 +238,7 @@ TEST(WeightDirectory, damage_anywhere_never_gives_a_wrong_image) {
     const Image image = filed.store.weights.image();
     published[image.version()] = image.digest();
   }
-  const auto all = filed.parts();
+  const auto all = filed.names();
   std::mt19937_64 dice(11);
   std::int64_t noticed = 0;
   for (int attempt = 0; attempt < 60; ++attempt) {
@@ -274,11 +275,11 @@ TEST(WeightDirectory, says_what_is_missing) {
             std::string::npos);
   EXPECT_NE(filed.refusal(test::small_catalogue(TransferType::bf16, 1000)).find("of another model"),
             std::string::npos);
-  const WeightPart first{base::WeightVersion(0), {}, 0, FiledStore::buffers};
+  const WeightFileName first{base::WeightVersion(0), {}, 0, FiledStore::buffers};
   fs::remove(filed.directory / first.file_name());
   EXPECT_NE(filed.refusal(catalogue).find("no weight version is complete"), std::string::npos);
   remove_weights(storage::real_file_system(), filed.directory);
-  EXPECT_TRUE(filed.parts().empty());
+  EXPECT_TRUE(filed.names().empty());
   fs::remove(filed.directory);
   std::ofstream(filed.directory) << "a file";
   EXPECT_NE(filed.refusal(catalogue).find("the directory cannot be read"), std::string::npos);
@@ -286,20 +287,20 @@ TEST(WeightDirectory, says_what_is_missing) {
   EXPECT_NE(filed.refusal(catalogue).find("no such directory"), std::string::npos);
 }
 
-TEST(WeightPart, has_the_name_that_it_is_read_from) {
-  for (const WeightPart& part :
-       {WeightPart{base::WeightVersion(0), {}, 0, 1},
-        WeightPart{base::WeightVersion(7), base::WeightVersion(5), 2, 3}}) {
-    const auto read = WeightPart::from_name(part.file_name());
+TEST(WeightFileName, is_read_from_what_it_gives) {
+  for (const WeightFileName& name :
+       {WeightFileName{base::WeightVersion(0), {}, 0, 1},
+        WeightFileName{base::WeightVersion(7), base::WeightVersion(5), 2, 3}}) {
+    const auto read = WeightFileName::from_name(name.file_name());
     ASSERT_TRUE(read);
-    EXPECT_EQ(read->file_name(), part.file_name());
+    EXPECT_EQ(read->file_name(), name.file_name());
   }
   for (const char* name :
        {"", "weights-", "weights-1-full-part-2-of-2.h5", "weights-1-full-part-0-of-1.h5.tmp",
         "weights-01-full-part-0-of-1.h5", "weights-1-after-part-0-of-1.h5",
         "weights-1-after-99999999999999999999-part-0-of-1.h5", "weights-1-full-part--1-of-1.h5",
         "weights-1-full-part-0-of-99999999999.h5", "weights-full-part-0-of-1.h5"}) {
-    EXPECT_FALSE(WeightPart::from_name(name)) << name;
+    EXPECT_FALSE(WeightFileName::from_name(name)) << name;
   }
 }
 

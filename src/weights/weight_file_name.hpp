@@ -16,8 +16,9 @@
 
 namespace physarum::weights {
 
-/// What a file of a weight directory holds: one buffer rank's part of a version. Its name says it.
-struct WeightPart {
+/// The name of a file in a weight directory says what is in it: one buffer rank's part of a
+/// version.
+struct WeightFileName {
   base::WeightVersion version;
   base::WeightVersion base;  ///< from which the delta leads; not valid: a full image
   int part = 0;
@@ -25,11 +26,11 @@ struct WeightPart {
   [[nodiscard]] bool is_full() const { return !base.valid(); }
   [[nodiscard]] std::string file_name() const;
   /// Nothing if file_name() gives no such name.
-  [[nodiscard]] static std::optional<WeightPart> from_name(std::string_view name);
+  [[nodiscard]] static std::optional<WeightFileName> from_name(std::string_view name);
 };
 
 /// Files that lead to a part of a version: a full image, deltas in their order.
-using PartChain = std::vector<WeightPart>;
+using PartChain = std::vector<WeightFileName>;
 
 struct CompleteVersion {
   base::WeightVersion version;
@@ -39,16 +40,17 @@ struct CompleteVersion {
 };
 using VersionKey = std::pair<base::WeightVersion, int>;  ///< version, parts
 
-[[nodiscard]] std::vector<WeightPart> list_weight_parts(storage::FileSystem& files,
-                                                        const std::filesystem::path& directory);
+[[nodiscard]] std::vector<WeightFileName> list_weight_files(storage::FileSystem& files,
+                                                            const std::filesystem::path& directory);
 /// The newest version, besides `excluded`, of which every part has a chain.
 [[nodiscard]] std::optional<CompleteVersion> newest_complete(
-    std::span<const WeightPart> all, std::int64_t image_bytes,
+    std::span<const WeightFileName> all, std::int64_t image_bytes,
     const std::set<VersionKey>& excluded = {});
 
 /// Of the files of part `part` those that nobody needs: older than its second newest full image,
 /// and than the one that the newest complete version starts from.
-[[nodiscard]] std::vector<WeightPart> needless_parts(std::span<const WeightPart> all,
-                                                     std::int64_t image_bytes, int part, int parts);
+[[nodiscard]] std::vector<WeightFileName> needless_files(std::span<const WeightFileName> all,
+                                                         std::int64_t image_bytes, int part,
+                                                         int parts);
 
 }  // namespace physarum::weights

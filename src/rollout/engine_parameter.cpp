@@ -1,4 +1,4 @@
-#include "weight_parts.hpp"
+#include "engine_parameter.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -77,15 +77,15 @@ void compare_rows(const model::PackedMatrix& matrix, std::int64_t first, std::in
 
 }  // namespace
 
-std::span<const std::byte> WeightPart::bytes_of(const weights::Image& image, std::int64_t row,
-                                                std::int64_t rows) const {
+std::span<const std::byte> EngineParameter::bytes_of(const weights::Image& image, std::int64_t row,
+                                                     std::int64_t rows) const {
   const auto bytes = weights::element_bytes(image.catalogue().type()) * columns_;
   const auto begin = weights::element_bytes(image.catalogue().type()) * offset_ + row * bytes;
   return image.bytes().subspan(static_cast<std::size_t>(begin),
                                static_cast<std::size_t>(rows * bytes));
 }
 
-void WeightPart::take(const weights::Image& image, model::AlignedBuffer& scratch) const {
+void EngineParameter::take(const weights::Image& image, model::AlignedBuffer& scratch) const {
   const auto type = image.catalogue().type();
   if (const auto* values = std::get_if<Values>(&kept_)) {
     weights::from_transfer(bytes_of(image, 0, 1), type,
@@ -106,8 +106,9 @@ void WeightPart::take(const weights::Image& image, model::AlignedBuffer& scratch
   }
 }
 
-void WeightPart::find_different(const weights::Image& image, std::int64_t first, std::int64_t count,
-                                std::size_t most, std::vector<KeptElement>& different) const {
+void EngineParameter::find_different(const weights::Image& image, std::int64_t first,
+                                     std::int64_t count, std::size_t most,
+                                     std::vector<KeptElement>& different) const {
   const std::byte* wanted = bytes_of(image, first, count).data();
   const bool half = image.catalogue().type() == weights::TransferType::bf16;
   if (const auto* rows = std::get_if<Rows>(&kept_)) {
@@ -140,7 +141,7 @@ void WeightPart::find_different(const weights::Image& image, std::int64_t first,
   }
 }
 
-void WeightPart::set(std::span<const KeptElement> elements) const {
+void EngineParameter::set(std::span<const KeptElement> elements) const {
   if (const auto* rows = std::get_if<Rows>(&kept_)) {
     rows->matrix->set_bits(elements);
   } else if (const auto* values = std::get_if<Values>(&kept_)) {
@@ -156,7 +157,7 @@ void WeightPart::set(std::span<const KeptElement> elements) const {
   }
 }
 
-std::int64_t WeightPart::offset_of(std::uint32_t place) const {
+std::int64_t EngineParameter::offset_of(std::uint32_t place) const {
   const auto at = static_cast<std::int64_t>(place);
   if (const auto* rows = std::get_if<Rows>(&kept_)) {
     const auto panel = at / (panel_width * columns_);
@@ -170,12 +171,12 @@ std::int64_t WeightPart::offset_of(std::uint32_t place) const {
 
 namespace {
 
-/// Says of each piece of a layer where it comes from.
-class LayerParts {
+/// Says of each parameter of a layer where it comes from.
+class LayerParameters {
  public:
-  LayerParts(const model::ModelConfig& config, const model::LayerOffsets& at,
-             std::vector<WeightPart>& parts)
-      : c_(config), at_(at), parts_(parts) {}
+  LayerParameters(const model::ModelConfig& config, const model::LayerOffsets& at,
+                  std::vector<EngineParameter>& parameters)
+      : c_(config), at_(at), parameters_(parameters) {}
 
   void append(LayerWeights& layer) {
     values(at_.input_norm, layer.input_norm, 0, c_.hidden_size);
@@ -231,23 +232,23 @@ class LayerParts {
 
   void rows(std::int64_t offset, model::PackedMatrix& matrix, std::int64_t first,
             std::int64_t count) {
-    parts_.emplace_back(offset, count, matrix.in(), WeightPart::Rows{&matrix, first});
+    parameters_.emplace_back(offset, count, matrix.in(), EngineParameter::Rows{&matrix, first});
   }
   void values(std::int64_t offset, model::AlignedBuffer& buffer, std::int64_t first,
               std::int64_t count) {
-    parts_.emplace_back(offset, 1, count, WeightPart::Values{&buffer, first});
+    parameters_.emplace_back(offset, 1, count, EngineParameter::Values{&buffer, first});
   }
 
   const model::ModelConfig& c_;
   const model::LayerOffsets& at_;
-  std::vector<WeightPart>& parts_;
+  std::vector<EngineParameter>& parameters_;
 };
 
 }  // namespace
 
-void append_parts(const model::ModelConfig& config, const model::LayerOffsets& at,
-                  LayerWeights& layer, std::vector<WeightPart>& parts) {
-  LayerParts(config, at, parts).append(layer);
+void append_parameters(const model::ModelConfig& config, const model::LayerOffsets& at,
+                       LayerWeights& layer, std::vector<EngineParameter>& parameters) {
+  LayerParameters(config, at, parameters).append(layer);
 }
 
 }  // namespace physarum::rollout

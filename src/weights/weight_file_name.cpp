@@ -1,4 +1,4 @@
-#include "weight_part.hpp"
+#include "weight_file_name.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -26,12 +26,12 @@ std::int64_t take_number(std::string_view& rest) {
   return value;
 }
 
-std::optional<PartChain> chain_to(std::span<const WeightPart> all, base::WeightVersion version,
+std::optional<PartChain> chain_to(std::span<const WeightFileName> all, base::WeightVersion version,
                                   int part, int parts) {
   PartChain chain;
   for (;;) {
-    const WeightPart* found = nullptr;
-    for (const WeightPart& one : all) {
+    const WeightFileName* found = nullptr;
+    for (const WeightFileName& one : all) {
       const bool fits = one.version == version && one.part == part && one.parts == parts;
       if (fits && (found == nullptr || one.is_full())) found = &one;
     }
@@ -44,8 +44,8 @@ std::optional<PartChain> chain_to(std::span<const WeightPart> all, base::WeightV
   return chain;
 }
 
-std::optional<CompleteVersion> complete(std::span<const WeightPart> all, std::int64_t image_bytes,
-                                        const VersionKey& key) {
+std::optional<CompleteVersion> complete(std::span<const WeightFileName> all,
+                                        std::int64_t image_bytes, const VersionKey& key) {
   CompleteVersion found{key.first, {}};
   const StoreShards shards(image_bytes, key.second);
   for (int part = 0; part < key.second; ++part) {
@@ -59,13 +59,13 @@ std::optional<CompleteVersion> complete(std::span<const WeightPart> all, std::in
 
 }  // namespace
 
-std::string WeightPart::file_name() const {
+std::string WeightFileName::file_name() const {
   return "weights-" + std::to_string(version.value()) +
          (is_full() ? "-full" : "-after-" + std::to_string(base.value())) + "-part-" +
          std::to_string(part) + "-of-" + std::to_string(parts) + ".h5";
 }
 
-std::optional<WeightPart> WeightPart::from_name(std::string_view name) {
+std::optional<WeightFileName> WeightFileName::from_name(std::string_view name) {
   std::string_view rest = name;
   if (!take_text(rest, "weights-")) return std::nullopt;
   const auto number_after = [&](std::string_view text) {
@@ -79,26 +79,26 @@ std::optional<WeightPart> WeightPart::from_name(std::string_view name) {
     return std::nullopt;
   }
   // Numbers that are missing or out of their range give another name.
-  const WeightPart found{base::WeightVersion(version), base::WeightVersion(base),
-                         static_cast<int>(part), static_cast<int>(parts)};
+  const WeightFileName found{base::WeightVersion(version), base::WeightVersion(base),
+                             static_cast<int>(part), static_cast<int>(parts)};
   if (found.file_name() != name) return std::nullopt;
   return found;
 }
 
-std::vector<WeightPart> list_weight_parts(storage::FileSystem& files,
-                                          const std::filesystem::path& directory) {
-  std::vector<WeightPart> all;
+std::vector<WeightFileName> list_weight_files(storage::FileSystem& files,
+                                              const std::filesystem::path& directory) {
+  std::vector<WeightFileName> all;
   for (const std::string& name : files.list(directory)) {
-    if (const auto part = WeightPart::from_name(name)) all.push_back(*part);
+    if (const auto file = WeightFileName::from_name(name)) all.push_back(*file);
   }
   return all;
 }
 
-std::optional<CompleteVersion> newest_complete(std::span<const WeightPart> all,
+std::optional<CompleteVersion> newest_complete(std::span<const WeightFileName> all,
                                                std::int64_t image_bytes,
                                                const std::set<VersionKey>& excluded) {
   std::set<VersionKey, std::greater<>> keys;
-  for (const WeightPart& one : all) keys.emplace(one.version, one.parts);
+  for (const WeightFileName& one : all) keys.emplace(one.version, one.parts);
   for (const VersionKey& key : keys) {
     if (excluded.contains(key)) continue;
     if (auto found = complete(all, image_bytes, key)) return found;
@@ -106,12 +106,12 @@ std::optional<CompleteVersion> newest_complete(std::span<const WeightPart> all,
   return std::nullopt;
 }
 
-std::vector<WeightPart> needless_parts(std::span<const WeightPart> all, std::int64_t image_bytes,
-                                       int part, int parts) {
-  std::vector<WeightPart> mine;
-  std::vector<WeightPart> same_cut;
+std::vector<WeightFileName> needless_files(std::span<const WeightFileName> all,
+                                           std::int64_t image_bytes, int part, int parts) {
+  std::vector<WeightFileName> mine;
+  std::vector<WeightFileName> same_cut;
   std::vector<base::WeightVersion> full;
-  for (const WeightPart& one : all) {
+  for (const WeightFileName& one : all) {
     if (one.parts != parts) continue;
     same_cut.push_back(one);
     if (one.part != part) continue;
@@ -123,7 +123,7 @@ std::vector<WeightPart> needless_parts(std::span<const WeightPart> all, std::int
   std::sort(full.begin(), full.end(), std::greater<>());
   const auto& chain = newest->chains[static_cast<std::size_t>(part)];
   const auto oldest = chain.empty() ? full[1] : std::min(full[1], chain.front().version);
-  std::erase_if(mine, [&](const WeightPart& one) { return one.version >= oldest; });
+  std::erase_if(mine, [&](const WeightFileName& one) { return one.version >= oldest; });
   return mine;
 }
 

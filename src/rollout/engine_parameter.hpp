@@ -17,12 +17,12 @@ namespace physarum::rollout {
 
 struct LayerWeights;
 
-/// An element as an engine keeps it: where in its part's memory, and its bits there.
+/// An element as an engine keeps it: where in its parameter's memory, and its bits there.
 using KeptElement = model::StoredValue;
 
-/// A piece of a model as an engine keeps it, and where in an image it comes from: some rows of a
-/// packed matrix, some values in fp32, or a table as it came. What it points at outlives it.
-class WeightPart {
+/// A parameter of the model as an engine keeps it, and where in an image it comes from: some rows
+/// of a packed matrix, some values in fp32, or a table as it came. What it points at outlives it.
+class EngineParameter {
  public:
   using Table = std::vector<std::byte>;
   struct Rows {
@@ -35,8 +35,8 @@ class WeightPart {
   };
 
   /// [rows, columns] elements from `offset` on, counted in elements of the image.
-  WeightPart(std::int64_t offset, std::int64_t rows, std::int64_t columns,
-             std::variant<Rows, Values, Table*> kept)
+  EngineParameter(std::int64_t offset, std::int64_t rows, std::int64_t columns,
+                  std::variant<Rows, Values, Table*> kept)
       : offset_(offset), rows_(rows), columns_(columns), kept_(kept) {}
 
   [[nodiscard]] std::int64_t rows() const { return rows_; }
@@ -63,8 +63,8 @@ class WeightPart {
   std::variant<Rows, Values, Table*> kept_;
 };
 
-/// The parts of one layer.
-void append_parts(const model::ModelConfig& config, const model::LayerOffsets& at,
-                  LayerWeights& layer, std::vector<WeightPart>& parts);
+/// The parameters of one layer.
+void append_parameters(const model::ModelConfig& config, const model::LayerOffsets& at,
+                       LayerWeights& layer, std::vector<EngineParameter>& parameters);
 
 }  // namespace physarum::rollout
