@@ -120,8 +120,8 @@ base::ExitCode Circle::close(const base::Stopwatch& watch) {
     layout_.world().broadcast_string(*checksum, holder);
   const Ending mine = ending();
   const Ending told = layout_.world().all_gather(mine)[static_cast<std::size_t>(holder)];
-  const auto engines = layout_.world().all_gather(engine_ ? EngineFigures::of(engine_->statistics())
-                                                          : EngineFigures{});
+  const auto engines = layout_.world().all_gather(
+      engine_ ? EngineFigures::of(engine_->statistics(), engine_->counters()) : EngineFigures{});
   if (buffer_ && buffer_->reporter() != nullptr) write_summary(watch, told, engines);
   engine_.reset();
   trainer_.reset();

@@ -10,15 +10,15 @@ namespace {
 double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
 }  // namespace
 
-EngineFigures EngineFigures::of(const base::Scalars& statistics) {
+EngineFigures EngineFigures::of(const base::Scalars& statistics,
+                                const exchange::EngineCounters& counted) {
   return {.answers = statistics.at("rollout/answers"),
           .answering_s = statistics.at("rollout/answering_s"),
           .generated_tokens = statistics.at("rollout/generated_tokens"),
           .prompt_tokens = statistics.at("rollout/prompt_tokens_read"),
           .reused_tokens = statistics.at("rollout/prompt_tokens_reused"),
           .steps = statistics.at("rollout/engine_steps"),
-          .preemptions = statistics.at("rollout/preemptions"),
-          .narrowed_nuclei = statistics.at("rollout/narrowed_nuclei")};
+          .counted = counted};
 }
 
 base::Scalars throughput(std::span<const EngineFigures> engines) {
@@ -30,8 +30,7 @@ base::Scalars throughput(std::span<const EngineFigures> engines) {
     all.prompt_tokens += engine.prompt_tokens;
     all.reused_tokens += engine.reused_tokens;
     all.steps += engine.steps;
-    all.preemptions += engine.preemptions;
-    all.narrowed_nuclei += engine.narrowed_nuclei;
+    all.counted += engine.counted;
   }
   base::Scalars scalars = {
       {"rollout/tokens_per_s", ratio(all.generated_tokens, all.answering_s)},
@@ -42,8 +41,11 @@ base::Scalars throughput(std::span<const EngineFigures> engines) {
       {"rollout/answering_s", all.answering_s},
       {"rollout/generated_tokens", all.generated_tokens},
       {"rollout/prompt_tokens_read", all.prompt_tokens}};
-  if (all.preemptions > 0) scalars["rollout/preemptions"] = all.preemptions;
-  if (all.narrowed_nuclei > 0) scalars["rollout/narrowed_nuclei"] = all.narrowed_nuclei;
+  const auto add_if_any = [&](const char* name, std::int64_t count) {
+    if (count > 0) scalars[name] = static_cast<double>(count);
+  };
+  add_if_any("rollout/preemptions", all.counted.preemptions);
+  add_if_any("rollout/narrowed_nuclei", all.counted.narrowed_nuclei);
   return scalars;
 }
 

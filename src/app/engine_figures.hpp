@@ -5,6 +5,8 @@
 
 #include "physarum/base/metrics.hpp"
 
+#include "physarum/exchange/engine_counters.hpp"
+
 namespace physarum::app {
 
 /// What one engine has done; a rank without one has zeros. Travels as it is.
@@ -15,11 +17,11 @@ struct EngineFigures {
   double prompt_tokens = 0;     ///< read, repetitions included
   double reused_tokens = 0;     ///< of prompts, not read
   double steps = 0;
-  double preemptions = 0;      ///< answers that gave their memory to older ones
-  double narrowed_nuclei = 0;  ///< that --rollout-nucleus-limit made smaller
+  exchange::EngineCounters counted = {};
 
-  /// Of RolloutWorker::statistics().
-  [[nodiscard]] static EngineFigures of(const base::Scalars& statistics);
+  /// Of RolloutWorker's statistics() and counters().
+  [[nodiscard]] static EngineFigures of(const base::Scalars& statistics,
+                                        const exchange::EngineCounters& counted);
 };
 
 /// All engines together, who work beside one another: rollout/tokens_per_s (generated),

@@ -30,6 +30,7 @@ class EngineRole {
   /// One turn; true if it did something.
   bool advance() { return !worker_.finished() && worker_.advance(); }
   [[nodiscard]] bool finished() const { return worker_.finished(); }
+  [[nodiscard]] exchange::EngineCounters counters() const { return worker_.counters(); }
   [[nodiscard]] base::Scalars statistics() const { return worker_.statistics(); }
 
  private:

@@ -258,6 +258,7 @@ void RolloutWorker::Impl::hand_in(LeaseWork& work) {
 base::Scalars RolloutWorker::Impl::statistics() const {
   const auto& engine = engine_.statistics();
   const auto& pulls = follower_.figures();
+  const auto counted = counters();
   const double age = std::max(age_.seconds(), 1e-9);
   const double generated = static_cast<double>(engine.generated_tokens);
   return {{"rollout/groups", static_cast<double>(groups_)},
@@ -274,16 +275,16 @@ base::Scalars RolloutWorker::Impl::statistics() const {
           {"rollout/verify_s", verify_s_},
           {"rollout/failed_samples", static_cast<double>(failed_samples_)},
           {"rollout/most_running", static_cast<double>(engine.most_running)},
-          {"rollout/preemptions", static_cast<double>(engine.preemptions)},
+          {"rollout/preemptions", static_cast<double>(counted.preemptions)},
           {"rollout/nuclei", static_cast<double>(engine.nuclei)},
           {"rollout/nucleus_ids", static_cast<double>(engine.nucleus_ids)},
-          {"rollout/narrowed_nuclei", static_cast<double>(engine.narrowed_nuclei)},
-          {"rollout/weight_swaps", static_cast<double>(engine.weight_swaps)},
+          {"rollout/narrowed_nuclei", static_cast<double>(counted.narrowed_nuclei)},
+          {"rollout/weight_swaps", static_cast<double>(counted.swaps)},
           {"rollout/swap_s", engine.swap_s},
-          {"rollout/pulls", static_cast<double>(pulls.pulls)},
+          {"rollout/pulls", static_cast<double>(counted.pulls)},
           {"rollout/pulled_deltas", static_cast<double>(pulls.deltas)},
-          {"rollout/pull_bytes", static_cast<double>(pulls.wire_bytes)},
-          {"rollout/pull_retries", static_cast<double>(pulls.retries)},
+          {"rollout/pull_bytes", static_cast<double>(counted.pull_bytes)},
+          {"rollout/pull_retries", static_cast<double>(counted.pull_retries)},
           {"rollout/pull_s", pulls.pull_s}};
 }
 
@@ -295,6 +296,7 @@ RolloutWorker& RolloutWorker::operator=(RolloutWorker&&) noexcept = default;
 
 bool RolloutWorker::advance() { return impl_->advance(); }
 bool RolloutWorker::finished() const { return impl_->finished(); }
+exchange::EngineCounters RolloutWorker::counters() const { return impl_->counters(); }
 base::Scalars RolloutWorker::statistics() const { return impl_->statistics(); }
 
 }  // namespace physarum::rollout

@@ -21,6 +21,7 @@ class RolloutWorker::Impl {
 
   bool advance();
   [[nodiscard]] bool finished() const { return partners_.work.finished(); }
+  [[nodiscard]] exchange::EngineCounters counters() const;
   [[nodiscard]] base::Scalars statistics() const;
 
  private:
@@ -31,7 +32,6 @@ class RolloutWorker::Impl {
     never,  ///< older ones are needed than the engine or the store has
   };
 
-  [[nodiscard]] exchange::EngineCounters counters() const;
   bool poll();
   bool follow_weights();
   [[nodiscard]] bool weights_are_held() const;

@@ -76,10 +76,10 @@ TEST(EngineFigures, name_preemptions_and_narrowed_nuclei_where_there_are_any) {
   std::vector<EngineFigures> engines(2);
   EXPECT_FALSE(throughput(engines).contains("rollout/preemptions"));
   EXPECT_FALSE(throughput(engines).contains("rollout/narrowed_nuclei"));
-  engines[0].preemptions = 3;
-  engines[1].preemptions = 4;
+  engines[0].counted.preemptions = 3;
+  engines[1].counted.preemptions = 4;
   EXPECT_TRUE(throughput_text(throughput(engines)).ends_with("mean batch 0.0, 7 preemptions"));
-  engines[1].narrowed_nuclei = 20;
+  engines[1].counted.narrowed_nuclei = 20;
   const auto all = throughput(engines);
   EXPECT_EQ(all.at("rollout/preemptions"), 7);
   EXPECT_EQ(all.at("rollout/narrowed_nuclei"), 20);

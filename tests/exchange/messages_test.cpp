@@ -77,6 +77,19 @@ TEST(Messages, decode_to_what_was_encoded) {
   EXPECT_EQ(order.purpose, sample::Purpose::evaluate);
 }
 
+TEST(EngineCounters, every_count_travels_and_adds_up) {
+  // No count may be left out of the list.
+  static_assert(sizeof(EngineCounters) == EngineCounters::members.size() * sizeof(std::int64_t));
+  WorkRequest request;
+  std::int64_t next = 1;
+  for (const auto member : EngineCounters::members) request.counters.*member = next++;
+  auto all = decode<WorkRequest>(encode(request)).counters;
+  EXPECT_EQ(all, request.counters);
+  all += request.counters;
+  next = 1;
+  for (const auto member : EngineCounters::members) EXPECT_EQ(all.*member, 2 * next++);
+}
+
 TEST(Messages, every_truncation_and_every_extra_byte_is_malformed) {
   for_all([]<class M>(const M& message) {
     const Bytes good = encode(message);

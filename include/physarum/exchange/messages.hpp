@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -12,6 +11,7 @@
 #include "physarum/sample/lease.hpp"
 #include "physarum/sample/sample_group.hpp"
 
+#include "physarum/exchange/engine_counters.hpp"
 #include "physarum/exchange/transport.hpp"
 
 /// What travels between engines, trainers and buffer ranks. Every message has its kind, an encoding
@@ -25,31 +25,6 @@ using base::SampleId;
 using base::WeightVersion;
 
 using ByteView = std::span<const std::byte>;
-
-/// What an engine has counted since it began.
-struct EngineCounters {
-  std::int64_t preemptions = 0;      ///< answers that gave their memory to older ones
-  std::int64_t narrowed_nuclei = 0;  ///< nuclei that a limit made smaller
-  std::int64_t pulls = 0;            ///< of weight versions
-  std::int64_t pull_bytes = 0;
-  std::int64_t pull_retries = 0;   ///< attempts that began again
-  std::int64_t pull_failures = 0;  ///< of them, those with wrong bytes
-  std::int64_t pull_get_us = 0;    ///< looking at the store and transferring
-  std::int64_t pull_apply_us = 0;  ///< decoding deltas
-  std::int64_t pull_verify_us = 0;
-  std::int64_t swaps = 0;    ///< of weights: decoding pauses for them
-  std::int64_t swap_us = 0;  ///< all pauses together
-
-  using Member = std::int64_t EngineCounters::*;
-  static constexpr std::array<Member, 11> members{
-      &EngineCounters::preemptions,    &EngineCounters::narrowed_nuclei,
-      &EngineCounters::pulls,          &EngineCounters::pull_bytes,
-      &EngineCounters::pull_retries,   &EngineCounters::pull_failures,
-      &EngineCounters::pull_get_us,    &EngineCounters::pull_apply_us,
-      &EngineCounters::pull_verify_us, &EngineCounters::swaps,
-      &EngineCounters::swap_us};
-  friend bool operator==(const EngineCounters&, const EngineCounters&) = default;
-};
 
 /// Engine to head. Parked there until there is work, a newer version or the end.
 struct WorkRequest {

@@ -56,8 +56,11 @@ class RolloutWorker {
   /// The run is over (the work client said so); what was in flight is dropped.
   [[nodiscard]] bool finished() const;
 
-  /// Figures since the start: rollout/tokens_per_s, rollout/busy_share, rollout/pull_s and others;
-  /// rollout/answering_s is the time from the first request to the last of rollout/answers.
+  /// What the head is told with every request.
+  [[nodiscard]] exchange::EngineCounters counters() const;
+  /// Figures since the start, the counters' among them: rollout/tokens_per_s, rollout/busy_share,
+  /// rollout/pull_s and others; rollout/answering_s is the time from the first request to the last
+  /// of rollout/answers.
   [[nodiscard]] base::Scalars statistics() const;
 
  private:
