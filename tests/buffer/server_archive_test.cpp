@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <set>
+#include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -8,6 +10,7 @@
 #include "physarum/sample/sample_file.hpp"
 
 #include "buffer/circle.hpp"
+#include "sample/builders.hpp"
 #include "sample/scratch.hpp"
 
 namespace physarum::buffer {
@@ -37,6 +40,29 @@ TEST(ServerArchive, holds_every_batch_as_it_was_trained) {
     EXPECT_EQ(file.header.step, step);
     EXPECT_EQ(file.header.seed, 5);
     EXPECT_EQ(file.header.configuration, "configuration");
+  }
+}
+
+/// Alternatives are for readers of the files: trainers learn nothing from them and do not get them.
+TEST(ServerArchive, alone_holds_the_likeliest_tokens) {
+  const Scratch scratch;
+  Circle circle(archived(scratch));
+  for (const auto& engine : circle.engines) {
+    engine->before_hand_in = [](sample::SampleGroup& group) {
+      for (auto& one : group.samples) one = sample::testing::with_top_log_probs(std::move(one));
+      return true;
+    };
+  }
+  ASSERT_TRUE(circle.run()) << circle.head().describe();
+  for (std::int64_t step = 0; step < 4; ++step) {
+    auto kept = sample::read_samples(scratch.path() / "samples" /
+                                     ("samples_" + std::to_string(step) + ".h5"));
+    ASSERT_FALSE(kept.samples.empty());
+    for (auto& one : kept.samples) {
+      EXPECT_EQ(one.top_log_probs.per_token(one.response_tokens()), 3);
+      one.top_log_probs = {};
+    }
+    EXPECT_EQ(circle.batch(step), kept.samples);
   }
 }
 
