@@ -19,7 +19,7 @@ Found found_by(FindChanged find, const std::vector<std::byte>& before,
 
 void expect_finds_all(FindChanged find, std::size_t width) {
   std::mt19937 random(31);
-  for (const std::size_t elements : {0, 1, 63, 64, 65, 1000, 4096}) {
+  for (const std::size_t elements : {0U, 1U, 63U, 64U, 65U, 1000U, 4096U}) {
     for (const double density : {0.0, 0.01, 0.2, 1.0}) {
       std::vector<std::byte> before(elements * width);
       for (std::byte& byte : before) byte = static_cast<std::byte>(random());

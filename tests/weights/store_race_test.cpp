@@ -13,7 +13,7 @@ using Pull = PullResult::Kind;
 
 /// Lets `interfere` run once, after the engine's `flush`-th flush.
 void once_at_flush(MemoryStore& store, int flush, std::function<void()> interfere) {
-  store.engine_access.at_flush = [&store, flush, interfere, seen = 0]() mutable {
+  store.engine_access.at_flush = [flush, interfere, seen = 0]() mutable {
     if (++seen == flush) interfere();
   };
 }
