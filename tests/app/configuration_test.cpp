@@ -7,11 +7,14 @@
 
 #include "physarum/base/error.hpp"
 
+#include "support/temporary_directory.hpp"
+
 namespace physarum::app {
 namespace {
 
 std::string file_with(const std::string& text) {
-  const auto path = std::filesystem::temp_directory_path() / "physarum-configuration-test.toml";
+  static const test::TemporaryDirectory directory;
+  const auto path = directory / "configuration.toml";
   std::ofstream(path) << text;
   return path.string();
 }

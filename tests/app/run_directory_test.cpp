@@ -6,14 +6,14 @@
 
 #include "physarum/base/error.hpp"
 
+#include "support/temporary_directory.hpp"
+
 namespace physarum::app {
 namespace {
 
 class RunDirectoryTest : public ::testing::Test {
  protected:
-  void SetUp() override { std::filesystem::remove_all(base_); }
-  void TearDown() override { std::filesystem::remove_all(base_); }
-  std::filesystem::path base_ = std::filesystem::temp_directory_path() / "physarum-run-directory";
+  const test::TemporaryDirectory base_;
 };
 
 TEST_F(RunDirectoryTest, an_earlier_run_is_kept_under_another_name) {
