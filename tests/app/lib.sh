@@ -16,6 +16,16 @@ launch() { # RANKS ARGUMENT...
 
 fail() { failures=$((failures + 1)); printf 'FAILED: %s\n' "$*"; }
 
+# wait_until SECONDS WHAT COMMAND...: tests wait for what has happened, never for a time; SECONDS only bounds it.
+wait_until() {
+  local deadline=$((SECONDS + $1)) what=$2
+  shift 2
+  until "$@"; do
+    [ $SECONDS -lt $deadline ] || { echo "$(basename "$0"): $what did not happen" >&2; return 1; }
+    sleep 0.2
+  done
+}
+
 # refused RANKS PATTERN -- ARGUMENT...: exit code 2, exactly one line, from one rank, that matches.
 refused() {
   local ranks=$1 pattern=$2 output code lines

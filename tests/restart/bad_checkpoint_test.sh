@@ -69,7 +69,7 @@ refused 3 "none of 1 checkpoints is intact" -- "${run[@]}" --load "$work/damaged
 # Two jobs, one directory.
 jobs/launch -n 3 "${run[@]}" --run-name long --num-rollout 100000 --save "$work/shared" >"$work/long.out" 2>&1 </dev/null &
 long=$!
-for ((i = 0; i < 600; ++i)); do [ -s "$work/shared/.lock" ] && break; sleep 0.05; done
+wait_until 200 "the first job's lock" test -s "$work/shared/.lock" || fail "the first of two jobs: $(tail -n 3 "$work/long.out")"
 refused 3 "another job writes to this directory \(host .*, process [0-9]+, job " -- "${run[@]}" --run-name second --save "$work/shared"
 refused 3 "another job writes to this directory" -- "${run[@]}" --run-name long
 kill -USR1 "$long"

@@ -1,5 +1,5 @@
 # A Slurm of our own for the tests: munged, slurmctld and a few slurmd in a private folder, with ports
-# and a key of their own, so that a system's Slurm is neither used nor touched. Sourced.
+# and a key of their own, so that a system's Slurm is neither used nor touched. Sourced after tests/app/lib.sh.
 #
 #   start_cluster FOLDER NODES     the nodes are this machine by other names, each in a UTS namespace
 #   stop_cluster                   ends what start_cluster started, by process id
@@ -30,16 +30,6 @@ start_daemon() {
   shift
   "$@" >"$cluster/$name.out" 2>&1 </dev/null &
   cluster_pids+=($!)
-}
-
-# wait_until SECONDS WHAT COMMAND...
-wait_until() {
-  local deadline=$((SECONDS + $1)) what=$2
-  shift 2
-  until "$@"; do
-    [ $SECONDS -lt $deadline ] || { echo "slurm test: $what did not happen" >&2; return 1; }
-    sleep 0.3
-  done
 }
 
 start_cluster() {
