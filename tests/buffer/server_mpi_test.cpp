@@ -68,9 +68,9 @@ class RankInCircle {
       return (!server_ || server_->finished()) && trainers_->finished() &&
              (!engine_ || engine_->finished());
     };
-    ASSERT_TRUE(parallel::wait_until(finished, base::Deadline::in(40)))
+    ASSERT_TRUE(parallel::wait_until(finished, test::soon()))
         << (server_ ? server_->describe() : "");
-    ASSERT_TRUE(transport_.flush(base::Deadline::in(10)));
+    ASSERT_TRUE(transport_.flush(test::soon()));
     transport_.close();
     group_.close();
   }

@@ -30,8 +30,8 @@ TEST(MpiTransport, carries_messages_between_all_ranks_and_to_itself) {
     }
     return received == 50 * size;
   };
-  EXPECT_TRUE(parallel::wait_until(all_came, base::Deadline::in(30)));
-  EXPECT_TRUE(transport.flush(base::Deadline::in(30)));
+  EXPECT_TRUE(parallel::wait_until(all_came, physarum::test::soon()));
+  EXPECT_TRUE(transport.flush(physarum::test::soon()));
   world().barrier();
   transport.close();
 }
@@ -45,9 +45,9 @@ TEST(MpiTransport, carries_large_groups) {
   std::optional<Envelope> envelope;
   EXPECT_TRUE(parallel::wait_until(
       [&] { return (envelope = transport.try_receive(Party::server)).has_value(); },
-      base::Deadline::in(30)));
+      physarum::test::soon()));
   EXPECT_EQ(decode<Delivery>(envelope->bytes).group, group);
-  EXPECT_TRUE(transport.flush(base::Deadline::in(30)));
+  EXPECT_TRUE(transport.flush(physarum::test::soon()));
   world().barrier();
   transport.close();
 }

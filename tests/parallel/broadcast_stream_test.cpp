@@ -51,7 +51,7 @@ class Numbered {
       if (!stream_.is_root()) return received_ >= messages;
       return stream_.awaited(messages) == (absent < 0 ? std::vector<int>{} : std::vector{absent});
     };
-    EXPECT_TRUE(wait_until(done, Deadline::in(30), [&] { return stream_.advance(); }));
+    EXPECT_TRUE(wait_until(done, test::soon(), [&] { return stream_.advance(); }));
     // An answer leaves with the turn after the message.
     for (int turn = 0; turn < 3; ++turn) stream_.advance();
   }
@@ -77,7 +77,7 @@ TEST(BroadcastStream, brings_all_messages_of_any_rank_in_order) {
     if (numbered.stream().is_root()) {
       for (std::int64_t i = 0; i < messages; ++i) numbered.send();
     }
-    numbered.stream().close(Deadline::in(30));
+    numbered.stream().close(test::soon());
     EXPECT_EQ(numbered.received(), world().rank() == root ? 0 : messages);
   }
 }
@@ -97,7 +97,7 @@ TEST(BroadcastStream, tells_the_root_who_has_not_taken_what) {
   world().barrier();
   numbered.run_to(3, -1);
   EXPECT_EQ(numbered.stream().is_root() ? numbered.stream().taken() : 3, 3);
-  numbered.stream().close(Deadline::in(30));
+  numbered.stream().close(test::soon());
 }
 
 TEST(BroadcastStream, alone_everything_is_taken_at_once) {

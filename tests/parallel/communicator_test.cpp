@@ -5,6 +5,7 @@
 #include "physarum/base/contracts.hpp"
 #include "physarum/base/error.hpp"
 
+#include "physarum/parallel/mailbox.hpp"
 #include "physarum/parallel/wait.hpp"
 
 #include "pieces.hpp"
@@ -108,16 +109,27 @@ TEST(Communicator, agrees_only_if_all_do) {
 }
 
 TEST(Communicator, serves_hooks_while_it_waits) {
-  // Rank 0 enters the barrier only after the others' hooks ran: they must run inside the barrier.
+  // Rank 0 enters the barrier only when the others' hooks have written: they run inside it.
   Communicator side = world().duplicate("side");
-  int served = 0;
-  const ProgressHook hook([&] { return ++served > 0; });
+  Mailbox mail(world());
+  bool written = world().rank() == 0;
+  const ProgressHook hook([&] {
+    if (written) return false;
+    EXPECT_EQ(mail.send(0, 1, {}), SendResult::sent);
+    return written = true;
+  });
+  int heard_of = 1;
+  const auto heard_of_all = [&] {
+    while (mail.try_receive()) ++heard_of;
+    return heard_of == world().size();
+  };
   if (world().rank() == 0) {
-    const base::Stopwatch watch;
-    while (watch.seconds() < 0.05) serve_hooks();
+    EXPECT_TRUE(wait_until(heard_of_all, test::soon())) << heard_of;
   }
   side.barrier();
-  EXPECT_GT(served, 0);
+  EXPECT_TRUE(written);
+  EXPECT_TRUE(mail.flush(test::soon()));
+  mail.close();
   side.close();
 }
 

@@ -56,7 +56,7 @@ int signalled(parallel::Session& session) {
   std::signal(SIGUSR1, [](int) { asked_to_stop = 1; });
   session.world().barrier();
   if (session.world().rank() == 0) std::fprintf(stderr, "ready\n");
-  const bool seen = parallel::wait_until([] { return asked_to_stop != 0; }, base::Deadline::in(30));
+  const bool seen = parallel::wait_until([] { return asked_to_stop != 0; }, base::Deadline::in(60));
   const bool all = session.world().agree(seen);
   session.finish();
   return all ? 75 : 1;

@@ -44,7 +44,7 @@ for signal in USR1 TERM; do
   log=$(mktemp)
   "$launch" -n 3 --program "$program" signal 2>"$log" &
   pid=$!
-  for _ in $(seq 100); do grep -q ready "$log" && break; sleep 0.1; done
+  for _ in $(seq 900); do grep -q ready "$log" && break; sleep 0.1; done
   kill -$signal "$pid"
   wait "$pid"
   code=$?

@@ -21,10 +21,10 @@ class Inbox {
  public:
   explicit Inbox(Mailbox& box) : box_(box) {}
   bool receive(int tag) {
-    return wait_until([&] { return poll(), tags_.contains(tag); }, Deadline::in(20));
+    return wait_until([&] { return poll(), tags_.contains(tag); }, Deadline::in(60));
   }
   bool sees_the_loss(int victim) {
-    return wait_until([&] { return poll(), box_.is_lost(victim); }, Deadline::in(20));
+    return wait_until([&] { return poll(), box_.is_lost(victim); }, Deadline::in(60));
   }
 
  private:
@@ -37,7 +37,7 @@ class Inbox {
 
 bool collective_throws(const Communicator& world) {
   try {
-    world.barrier(Deadline::in(20));
+    world.barrier(Deadline::in(60));
   } catch (const PeerLost&) {
     return !world.intact();
   }
@@ -56,7 +56,7 @@ int survive(Communicator& world, Mailbox& box) {
   const bool thrown = collective_throws(world);
   // Nobody leaves before the other is through: a rank that leaves is lost too.
   const bool waved =
-      box.send(peer, 2, {}) == SendResult::sent && box.flush(Deadline::in(20)) && inbox.receive(2);
+      box.send(peer, 2, {}) == SendResult::sent && box.flush(Deadline::in(60)) && inbox.receive(2);
   const bool good = seen && told && dropped && sent && received && thrown && waved;
   std::fprintf(stderr, "rank %d: %s (%d%d%d%d%d%d%d)\n", world.rank(), good ? "survived" : "failed",
                seen, told, dropped, sent, received, thrown, waved);

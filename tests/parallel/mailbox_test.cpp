@@ -28,7 +28,7 @@ std::vector<Message> receive(Mailbox& box, std::size_t count) {
         while (auto message = box.try_receive()) messages.push_back(std::move(*message));
         return messages.size() >= count;
       },
-      Deadline::in(30));
+      test::soon());
   EXPECT_TRUE(all) << "received " << messages.size() << " of " << count;
   return messages;
 }
@@ -49,7 +49,7 @@ TEST(Mailbox, brings_every_message_to_every_rank_in_the_sender_s_order) {
     EXPECT_EQ(message.tag, next[message.peer]++);
     EXPECT_EQ(message.bytes, filled(message.bytes.size(), message.tag + message.peer));
   }
-  EXPECT_TRUE(box.flush(Deadline::in(30)));
+  EXPECT_TRUE(box.flush(test::soon()));
   box.close();
 }
 
@@ -65,7 +65,7 @@ TEST(Mailbox, sends_long_messages_in_pieces_between_short_ones) {
     EXPECT_EQ(messages[i].tag, static_cast<int>(i));
     EXPECT_EQ(messages[i].bytes, filled(sizes[i], 3));
   }
-  EXPECT_TRUE(box.flush(Deadline::in(30)));
+  EXPECT_TRUE(box.flush(test::soon()));
   box.close();
 }
 
@@ -85,7 +85,7 @@ TEST(Mailbox, gives_the_bytes_back_when_it_is_full) {
   if (box.size() > 1 && box.rank() == 1) {
     EXPECT_EQ(receive(box, 2).size(), 2u);
   }
-  EXPECT_TRUE(box.flush(Deadline::in(30)));
+  EXPECT_TRUE(box.flush(test::soon()));
   box.close();
 }
 
@@ -94,7 +94,7 @@ TEST(Mailbox, flush_receives_too_so_that_two_full_ranks_do_not_block_each_other)
   for (int peer = 0; peer < box.size(); ++peer) {
     EXPECT_EQ(box.send(peer, 0, Bytes(3 << 20)), SendResult::sent);
   }
-  EXPECT_TRUE(box.flush(Deadline::in(30)));
+  EXPECT_TRUE(box.flush(test::soon()));
   EXPECT_EQ(receive(box, static_cast<std::size_t>(box.size())).size(),
             static_cast<std::size_t>(box.size()));
   box.close();
@@ -108,7 +108,7 @@ TEST(Mailbox, flush_stops_at_its_deadline) {
   }
   world().barrier();
   if (box.size() > 1 && box.rank() == 1) receive(box, 1);
-  EXPECT_TRUE(box.flush(Deadline::in(30)));
+  EXPECT_TRUE(box.flush(test::soon()));
   EXPECT_TRUE(box.take_lost_peers().empty());
   box.close();
 }

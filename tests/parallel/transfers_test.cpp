@@ -33,7 +33,7 @@ std::vector<Transfers::Finished> all_ends(Transfers& transfers) {
         for (const auto& end : transfers.advance()) ends.push_back(end);
         return transfers.pending() == 0;
       },
-      base::Deadline::in(30)));
+      test::soon()));
   return ends;
 }
 
@@ -144,7 +144,7 @@ TEST(Transfers, short_messages_are_taken_from_any_rank_and_long_ones_dropped) {
         (void)transfers.advance();
         return transfers.pending() == 0 && (comm.rank() != 0 || found == comm.size() - 1);
       },
-      base::Deadline::in(30));
+      test::soon());
   EXPECT_TRUE(all);
 }
 

@@ -32,7 +32,6 @@ TEST(Wait, returns_false_after_its_deadline) {
   const base::Stopwatch watch;
   EXPECT_FALSE(wait_until([] { return false; }, Deadline::in(0.05)));
   EXPECT_GE(watch.seconds(), 0.05);
-  EXPECT_LT(watch.seconds(), 5);
 }
 
 TEST(Wait, looks_once_even_when_the_deadline_is_over) {
@@ -101,13 +100,22 @@ TEST(Wait, expired_deadline_names_owner_phase_and_purpose) {
   }
 }
 
+/// How often this thread has gone to sleep; who is interrupted has not.
+long sleeps() {
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_nvcsw;
+}
+
 TEST(Backoff, starts_again_after_reset) {
   Backoff backoff;
+  const long before = sleeps();
   for (int i = 0; i < 300; ++i) backoff.pause();
-  const base::Stopwatch watch;
+  const long between = sleeps();
+  EXPECT_GT(between, before);
   backoff.reset();
-  for (int i = 0; i < 20; ++i) backoff.pause();  // spins: no sleep
-  EXPECT_LT(watch.seconds(), 0.05);
+  for (int i = 0; i < 20; ++i) backoff.pause();
+  EXPECT_EQ(sleeps(), between);
 }
 
 }  // namespace

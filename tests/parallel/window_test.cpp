@@ -14,7 +14,6 @@
 namespace physarum::parallel {
 namespace {
 
-using base::Deadline;
 using test::world;
 
 /// 8-byte aligned memory.
@@ -49,7 +48,7 @@ TEST(Window, put_reaches_every_rank) {
       epoch.put(bytes.first(100), target, at);
       epoch.put(bytes.subspan(100), target, at + 100);
     }
-    epoch.flush_all(Deadline::in(30));
+    epoch.flush_all(test::soon());
     world().barrier();
     epoch.sync();
     for (std::size_t r = 0; r < ranks; ++r) {
@@ -75,7 +74,7 @@ TEST(Window, get_brings_bytes_in_pieces) {
     const int target = (world().rank() + 1) % world().size();
     Bytes got(size - 5);
     epoch.get(got, target, 5);
-    epoch.flush(target, Deadline::in(30));
+    epoch.flush(target, test::soon());
     const Bytes expected = pattern(size, target);
     EXPECT_TRUE(std::equal(got.begin(), got.end(), expected.begin() + 5));
     world().barrier();
@@ -129,13 +128,13 @@ TEST(Window, a_stored_word_follows_flushed_data) {
       if (world().rank() == writer) {
         const Bytes data = pattern(size, static_cast<int>(version));
         epoch.put(data, 0, 8);
-        epoch.flush(0, Deadline::in(30));
+        epoch.flush(0, test::soon());
         epoch.store(0, 0, version);
       }
-      EXPECT_TRUE(wait_until([&] { return epoch.load(0, 0) == version; }, Deadline::in(30)));
+      EXPECT_TRUE(wait_until([&] { return epoch.load(0, 0) == version; }, test::soon()));
       Bytes got(size);
       epoch.get(got, 0, 8);
-      epoch.flush(0, Deadline::in(30));
+      epoch.flush(0, test::soon());
       EXPECT_EQ(got, pattern(size, static_cast<int>(version)));
       world().barrier();
     }
@@ -153,13 +152,13 @@ TEST(Window, exposes_the_same_memory_twice) {
     if (world().rank() == 0) {
       const Bytes data = pattern(2000, 4);
       first.put(data, world().size() - 1, 8);
-      first.flush_all(Deadline::in(30));
+      first.flush_all(test::soon());
       first.store(world().size() - 1, 0, 77);
     }
     world().barrier();
     Bytes got(2000);
     second.get(got, world().size() - 1, 8);
-    second.flush_all(Deadline::in(30));
+    second.flush_all(test::soon());
     EXPECT_EQ(got, pattern(2000, 4));
     EXPECT_EQ(second.load(world().size() - 1, 0), 77u);
     world().barrier();
@@ -201,7 +200,7 @@ TEST(Window, is_served_by_a_target_that_only_waits) {
       Bytes got(size);
       const base::Stopwatch watch;
       epoch.get(got, 0, 0);
-      epoch.flush(0, Deadline::in(30));
+      epoch.flush(0, test::soon());
       seconds = watch.seconds();
     }
     world().barrier();

@@ -30,7 +30,7 @@
 
 namespace physarum::rollout {
 
-inline base::Deadline soon() { return base::Deadline::in(60); }
+using test::soon;
 
 inline model::ModelConfig worker_config() {
   auto config = model::ModelConfig::from_file(std::filesystem::path(PHYSARUM_INPUTS) /

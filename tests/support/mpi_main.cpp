@@ -1,7 +1,7 @@
 // The main of every MPI test program: one MPI session, tests in declared order, output of rank 0
 // (of another rank if it fails), a verdict over all ranks, and a watchdog.
 //
-//   --test-limit-s S   seconds per test (60)
+//   --test-limit-s S   seconds per test (180)
 //   --hang-rank R      rank R stops in the first test: proves that the watchdog ends the program
 
 #include <algorithm>
@@ -46,7 +46,7 @@ void Watchdog::set_limit(double limit_s) {
   limit_s_ = limit_s;
 }
 
-void Watchdog::stop() { start("", 60); }
+void Watchdog::stop() { start("", 180); }
 
 void Watchdog::watch() {
   std::unique_lock lock(mutex_);
@@ -61,7 +61,7 @@ void Watchdog::watch() {
 
 namespace {
 struct Settings {
-  double limit_s = 60;
+  double limit_s = 180;
   int hang_rank = -1;
 };
 Settings settings;

@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "physarum/base/deadline.hpp"
+
 #include "physarum/parallel/communicator.hpp"
 
 namespace physarum::test {
@@ -14,7 +16,11 @@ namespace physarum::test {
 /// the same order; before each test the ranks meet. A test that fails on any rank fails the run.
 [[nodiscard]] parallel::Communicator& world();
 
-/// Seconds that one test may take before the watchdog ends the process; 60 unless a test asks for
+/// For what comes at once. Only a rank that hangs lets it pass: ranks that share a core with other
+/// programs may wait for their turn for seconds.
+[[nodiscard]] inline base::Deadline soon() { return base::Deadline::in(100); }
+
+/// Seconds that one test may take before the watchdog ends the process; 180 unless a test asks for
 /// more at its beginning. Reset before each test.
 void allow_test_s(double seconds);
 

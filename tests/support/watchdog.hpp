@@ -29,7 +29,7 @@ class Watchdog {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::string test_;  ///< empty: nothing is watched
-  double limit_s_ = 60;
+  double limit_s_ = 180;
   double started_s_ = 0;
   bool ending_ = false;
   std::thread thread_;

@@ -30,7 +30,7 @@ class LateEngine {
   }
   void wake() { EXPECT_EQ(mail_.send(world().size() - 1, 1, {}), parallel::SendResult::sent); }
   void close() {
-    EXPECT_TRUE(mail_.flush(base::Deadline::in(30)));
+    EXPECT_TRUE(mail_.flush(physarum::test::soon()));
     mail_.close();
   }
 
@@ -38,25 +38,27 @@ class LateEngine {
   parallel::Mailbox mail_{world()};
 };
 
+/// Far more than it takes to send what may be under way.
+constexpr double sender_patience_s = 2;
+
 /// Publishes more than may be under way, and waits until somebody is found late. What was said.
 std::string publish_and_wait(MemoryStore& store, VersionSender& sender) {
+  std::string said;
+  const auto advance = [&] {
+    try {
+      sender.advance();
+    } catch (const base::DeadlineExceeded& error) {
+      said = error.what();
+    }
+    return !said.empty();
+  };
   for (std::int64_t version = 0; version < 10; ++version) {
     store.publish(version);
-    sender.advance();
+    advance();
   }
   EXPECT_TRUE(sender.has_sent(base::WeightVersion(3)));
   EXPECT_FALSE(sender.has_sent(base::WeightVersion(4)));  // four are on their way
-  std::string said;
-  EXPECT_TRUE(parallel::wait_until(
-      [&] {
-        try {
-          sender.advance();
-        } catch (const base::DeadlineExceeded& error) {
-          said = error.what();
-        }
-        return !said.empty();
-      },
-      base::Deadline::in(30)));
+  EXPECT_TRUE(parallel::wait_until(advance, physarum::test::soon()));
   EXPECT_FALSE(sender.has_sent(base::WeightVersion(4)));
   return said;
 }
@@ -80,7 +82,7 @@ TEST(VersionSender, sends_no_more_than_the_ring_has_and_names_who_is_late) {
     std::vector<int> ranks(static_cast<std::size_t>(world().size()));
     std::iota(ranks.begin(), ranks.end(), 0);
     VersionSender sender(store.layout, 0, store.windows[0].span(), store.buffer_access,
-                         {stream, nullptr, ranks, 0.2});
+                         {stream, nullptr, ranks, sender_patience_s});
     const std::string said = publish_and_wait(store, sender);
     EXPECT_NE(said.find(std::to_string(world().size() - 1) + " in 'pull' to take weight version 0"),
               std::string::npos)
@@ -89,7 +91,7 @@ TEST(VersionSender, sends_no_more_than_the_ring_has_and_names_who_is_late) {
   } else if (LateEngine::is_late()) {
     late.sleep();
   }
-  stream.close(base::Deadline::in(30));
+  stream.close(physarum::test::soon());
   EXPECT_TRUE(world().rank() == 0 || replica.arrived(base::WeightVersion(3)));
   late.close();
 }

@@ -111,7 +111,7 @@ class Circle {
   }
   /// Buffer ranks serve while they wait here.
   void meet() { world().barrier(deadline()); }
-  /// Longest wait for others; 60 s unless a test has more to do.
+  /// Longest wait for others; 100 s unless a test has more to do.
   void set_patience_s(double seconds) { patience_s_ = seconds; }
   void close() {
     meet();
@@ -121,7 +121,7 @@ class Circle {
 
  private:
   [[nodiscard]] base::Deadline deadline() const { return base::Deadline::in(patience_s_); }
-  double patience_s_ = 60;
+  double patience_s_ = 100;
   parallel::Layout layout_;
   CataloguePtr catalogue_;
   EvolvingWeights published_;

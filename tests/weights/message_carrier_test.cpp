@@ -6,6 +6,7 @@
 #include "physarum/base/contracts.hpp"
 #include "physarum/base/error.hpp"
 
+#include "physarum/parallel/mailbox.hpp"
 #include "physarum/parallel/wait.hpp"
 
 #include "carrier.hpp"
@@ -40,21 +41,21 @@ class MessageEnds {
   /// All ranks come here; rank 0 serves until they have.
   void meet() {
     const parallel::ProgressHook hook([this] { return server && server->serve(); });
-    comm.barrier(base::Deadline::in(30));
+    comm.barrier(physarum::test::soon());
   }
   void close() {
     meet();
     access.reset();
     if (server) server->finish(base::Deadline::in(10));
     server.reset();
-    comm.barrier(base::Deadline::in(30));
+    comm.barrier(physarum::test::soon());
     comm.close();
   }
   /// Gets a range as the engine and looks at it.
   void get_and_check(std::uint64_t offset, std::size_t bytes) {
     std::vector<std::byte> got(bytes);
     access->get(got, 0, offset);
-    access->flush(base::Deadline::in(30));
+    access->flush(physarum::test::soon());
     for (std::size_t i = 0; i < bytes; ++i) {
       if (got[i] == byte_at(offset + i)) continue;
       ADD_FAILURE() << "byte " << offset + i << " is wrong";
@@ -94,7 +95,7 @@ class RudeEngine {
           (void)transfers_.advance();
           return transfers_.pending() == 0;
         },
-        base::Deadline::in(30)));
+        physarum::test::soon()));
   }
   std::uint64_t reason_of_refusal() {
     WeightRefusal refusal;
@@ -104,7 +105,7 @@ class RudeEngine {
           return transfers_.try_take(std::as_writable_bytes(std::span(&refusal, 1)), tag_refusal)
               .has_value();
         },
-        base::Deadline::in(30)));
+        physarum::test::soon()));
     return refusal.reason;
   }
 
@@ -129,7 +130,7 @@ TEST(MessageCarrier, many_ranges_at_a_time_wait_for_their_turn) {
     parts[i].resize(1 + i * 37);
     ends.access->get(parts[i], 0, i * 5'000);
   }
-  ends.access->flush(base::Deadline::in(30));
+  ends.access->flush(physarum::test::soon());
   ends.meet();
   for (std::size_t i = 0; i < parts.size(); ++i) {
     EXPECT_EQ(parts[i].front(), byte_at(i * 5'000));
@@ -216,7 +217,7 @@ TEST(MessageCarrier, an_engine_learns_why_it_was_refused) {
     std::vector<std::byte> bytes(100);
     ends.access->get(bytes, 0, store_bytes - 50);
     try {
-      ends.access->flush(base::Deadline::in(30));
+      ends.access->flush(physarum::test::soon());
       ADD_FAILURE() << "bytes beyond the memory came";
     } catch (const base::WorldError& error) {
       EXPECT_NE(std::string(error.what())
@@ -236,7 +237,7 @@ TEST(MessageCarrier, more_requests_than_allowed_are_refused) {
     engine.ask({WeightRequest::get, 0, 1'000'000});
   }
   // All of them are there before the first is looked at: none is answered.
-  ends.comm.barrier(base::Deadline::in(30));
+  ends.comm.barrier(physarum::test::soon());
   if (ends.comm.rank() == 1) {
     EXPECT_EQ(engine.reason_of_refusal(), WeightRefusal::too_many);
     engine.wait_for_all();
@@ -247,8 +248,9 @@ TEST(MessageCarrier, more_requests_than_allowed_are_refused) {
 TEST(MessageCarrier, an_engine_that_takes_nothing_is_dropped_and_others_do_not_notice) {
   if (world().size() < 2) return;
   MessageLimits limits = narrow_limits;
-  limits.silence_s = 0.3;
+  limits.silence_s = 2;  // others must not seem silent where they wait for a core
   MessageEnds ends(limits);
+  parallel::Mailbox mail(world());
   if (ends.comm.rank() == 1) {
     RudeEngine engine(ends);
     engine.ask({WeightRequest::get, 0, store_bytes});
@@ -258,12 +260,17 @@ TEST(MessageCarrier, an_engine_that_takes_nothing_is_dropped_and_others_do_not_n
       engine.receive(std::span(sent).subspan(at, limits.piece_bytes));
     }
     engine.wait_for_all();  // what was under way when it was dropped, and nothing else
+    for (int other = 2; other < world().size(); ++other) {
+      EXPECT_EQ(mail.send(other, 1, {}), parallel::SendResult::sent);
+    }
   } else if (ends.comm.rank() > 1) {
-    const base::Stopwatch watch;
     do ends.get_and_check(0, store_bytes);
-    while (watch.seconds() < 0.6);
+    while (!mail.try_receive());
+    ends.get_and_check(0, store_bytes);
   }
   ends.meet();
+  EXPECT_TRUE(mail.flush(physarum::test::soon()));
+  mail.close();
   if (ends.server) {
     EXPECT_EQ(ends.server->dropped(), 1);
   }
@@ -285,7 +292,7 @@ TEST(MessageCarrier, a_buffer_rank_that_does_not_answer_is_named) {
           << error.what();
     }
   }
-  ends.comm.barrier(base::Deadline::in(30));  // nobody serves in here
+  ends.comm.barrier(physarum::test::soon());  // nobody serves in here
   if (ends.comm.rank() == 0) {                // the request is taken away unanswered
     Transfers transfers(ends.comm);
     WeightRequest request;
@@ -294,7 +301,7 @@ TEST(MessageCarrier, a_buffer_rank_that_does_not_answer_is_named) {
           return transfers.try_take(std::as_writable_bytes(std::span(&request, 1)), tag_request)
               .has_value();
         },
-        base::Deadline::in(30)));
+        physarum::test::soon()));
     EXPECT_EQ(request.bytes, 100'000U);
   }
   ends.close();

@@ -38,7 +38,7 @@ void race(const test::Shape& shape, const WeightOptions& options, double density
 class RacingReader : public testing::TestWithParam<WeightCarrier> {};
 
 TEST_P(RacingReader, every_pulled_state_is_one_that_was_published) {
-  test::allow_test_s(150);
+  test::allow_test_s(400);
   each_layout([](const test::Shape& shape) {
     WeightOptions options;
     options.carrier = GetParam();

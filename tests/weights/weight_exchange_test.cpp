@@ -93,7 +93,7 @@ TEST(WeightExchange, ranks_with_another_catalogue_are_refused_on_all_ranks) {
   const bool odd = test::world().rank() == 1;
   auto catalogue = make_catalogue({{"a", {odd ? 10 : 11}}}, TransferType::bf16);
   EXPECT_THROW(
-      (void)WeightExchange::make(members_of(layout), catalogue, {}, base::Deadline::in(30)),
+      (void)WeightExchange::make(members_of(layout), catalogue, {}, physarum::test::soon()),
       base::WorldError);
   layout.close();
 }
