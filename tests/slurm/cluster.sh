@@ -85,14 +85,14 @@ CONF
   start_daemon munged munged --foreground --force --num-threads=2 --key-file="$cluster/munge.key" \
     --socket="$cluster/run/munge.socket" --pid-file="$cluster/run/munged.pid" \
     --log-file="$cluster/munged.log" --seed-file="$cluster/munge.seed"
-  wait_until 10 "munged's socket" test -S "$cluster/run/munge.socket" || return 1
+  wait_until 100 "munged's socket" test -S "$cluster/run/munge.socket" || return 1
   start_daemon slurmctld slurmctld -D -c
   for node in $(seq "$nodes"); do
     mkdir -p "$cluster/spool-node$node" "$cluster/tmp-node$node"
     # exec keeps the process id.
     start_daemon "slurmd-node$node" unshare --uts bash -c "hostname node$node && exec slurmd -D -c -N node$node"
   done
-  wait_until 30 "all nodes idle" nodes_idle "$nodes"
+  wait_until 100 "all nodes idle" nodes_idle "$nodes"
 }
 nodes_idle() { [ "$(sinfo -h -N -t idle -o %N 2>/dev/null | wc -l)" = "$1" ]; }
 
@@ -103,7 +103,7 @@ stop_cluster() {
   [ "${#cluster_pids[@]}" -gt 0 ] || return 0
   # Jobs first: without slurmd nobody would end them.
   scancel --user=root --full 2>/dev/null
-  wait_until 30 "the end of all jobs" no_jobs
+  wait_until 100 "the end of all jobs" no_jobs
   # Last started, first ended.
   for ((i = ${#cluster_pids[@]} - 1; i >= 0; i--)); do
     pid=${cluster_pids[i]}
