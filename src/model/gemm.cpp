@@ -12,8 +12,10 @@ namespace physarum::model {
 namespace {
 // 256 values of 192 rows are 192 KiB, part of the second cache.
 constexpr std::int64_t row_block = 192;
+/// So many rows of x stay in the second cache whatever their depth.
+constexpr std::int64_t few_rows = 8;
 
-std::int64_t padded_out(std::int64_t out) {
+std::int64_t padded(std::int64_t out) {
   constexpr auto width = PackedMatrix::panel_width;
   return (out + width - 1) / width * width;
 }
@@ -29,35 +31,74 @@ void to_halves(const float* from, std::int64_t count, std::uint16_t* to) {
   base::expects(lost == 0, "weights that bf16 does not hold exactly");
 }
 
+/// The part of a product that is in columns of y from a strip's first on.
 template <class Weight>
-void multiply_blocks(InputRows x, const Weight* panels, std::int64_t depth, std::int64_t columns,
-                     OutputRows y, SumStart first, const float* bias,
-                     void (*multiply)(const PanelTaskOf<Weight>&)) {
-  for (std::int64_t row = 0; row < x.count; row += row_block) {
-    for (std::int64_t k = 0; k < depth; k += gemm_depth) {
-      multiply({.x = x.at + row * x.stride + k,
-                .rows = std::min(row_block, x.count - row),
-                .tile_stride = gemm_tile_rows * x.stride,
-                .row_stride = x.stride,
-                .step = 1,
-                .panels = panels + k * PackedMatrix::panel_width,
-                .panel_stride = depth * PackedMatrix::panel_width,
-                .columns = columns,
-                .depth = std::min(gemm_depth, depth - k),
-                .start = k == 0 ? first : SumStart::result,
-                .bias = bias,
-                .y = y.at + row * y.stride,
-                .y_stride = y.stride});
+struct Columns {
+  InputRows x;
+  const Weight* weights;
+  std::int64_t depth;
+  std::int64_t columns;
+  OutputRows y;
+  SumStart first;
+  const float* bias;
+  void (*multiply)(const StripTaskOf<Weight>&);
+
+  [[nodiscard]] std::int64_t width(std::int64_t strip) const {
+    return std::min(gemm_strip_columns, padded(columns) - strip);
+  }
+  [[nodiscard]] const Weight* block(std::int64_t strip, std::int64_t k) const {
+    return weights + strip * depth + k * width(strip);
+  }
+  /// Rows [row, row + rows) of the strip from column `strip` on, one block of its depth.
+  void multiply_block(std::int64_t row, std::int64_t rows, std::int64_t strip, std::int64_t k,
+                      const Weight* next) const {
+    multiply({.x = x.at + row * x.stride + k,
+              .rows = rows,
+              .tile_stride = gemm_tile_rows * x.stride,
+              .row_stride = x.stride,
+              .step = 1,
+              .weights = block(strip, k),
+              .width = width(strip),
+              .next = next,
+              .columns = std::min(gemm_strip_columns, columns - strip),
+              .depth = std::min(gemm_depth, depth - k),
+              .start = k == 0 ? first : SumStart::result,
+              .bias = bias == nullptr ? nullptr : bias + strip,
+              .y = y.at + row * y.stride + strip,
+              .y_stride = y.stride});
+  }
+  /// Strip by strip: the weights pass once, in the order in which they lie.
+  void multiply_few(std::int64_t row, std::int64_t rows) const {
+    for (std::int64_t strip = 0; strip < columns; strip += gemm_strip_columns) {
+      for (std::int64_t k = 0; k < depth; k += gemm_depth) {
+        const Weight* here = block(strip, k);
+        multiply_block(row, rows, strip, k, here + width(strip) * std::min(gemm_depth, depth - k));
+      }
     }
   }
-}
+  /// Block by block of the depth, so that a block of x stays in the second cache.
+  void multiply_many(std::int64_t row, std::int64_t rows) const {
+    for (std::int64_t k = 0; k < depth; k += gemm_depth) {
+      for (std::int64_t strip = 0; strip < columns; strip += gemm_strip_columns) {
+        const std::int64_t after = strip + gemm_strip_columns;
+        multiply_block(row, rows, strip, k, block(after < columns ? after : 0, k));
+      }
+    }
+  }
+  void multiply_all() const {
+    for (std::int64_t row = 0; row < x.count; row += row_block) {
+      const std::int64_t rows = std::min(row_block, x.count - row);
+      rows <= few_rows ? multiply_few(row, rows) : multiply_many(row, rows);
+    }
+  }
+};
 }  // namespace
 
 PackedMatrix::PackedMatrix(std::int64_t out, std::int64_t in, Storage storage)
     : out_(out),
       in_(in),
       storage_(storage),
-      panels_(storage == Storage::f32 ? padded_out(out) * in : padded_out(out) * in / 2),
+      panels_(storage == Storage::f32 ? padded_out() * in : padded_out() * in / 2),
       panel_(storage == Storage::f32 ? 0 : panel_width * in) {}
 
 void PackedMatrix::pack(std::int64_t first, std::int64_t rows, const float* weights,
@@ -71,24 +112,28 @@ void PackedMatrix::pack(std::int64_t first, std::int64_t rows, const float* weig
 
 void PackedMatrix::pack_panels(std::int64_t first, std::int64_t count, const float* weights,
                                std::int64_t stride) {
-  if (storage_ == Storage::f32 && count > 0) {
-    return gemm_kernels().interleave_right({weights, stride, 1, count, in_},
-                                           panels_.data() + first * in_);
-  }
-  for (std::int64_t row = 0; row < count; row += panel_width) {
-    gemm_kernels().interleave_right({weights + row * stride, stride, 1, panel_width, in_},
-                                    panel_.data());
-    to_halves(panel_.data(), panel_width * in_, halves() + (first + row) * in_);
+  for (std::int64_t row = first; row < first + count; row += panel_width) {
+    const LineBlock lines{weights + (row - first) * stride, stride, 1, panel_width, in_};
+    const std::int64_t width = strip_width(row);
+    if (storage_ == Storage::f32) {
+      gemm_kernels().interleave_right(lines, panels_.data() + place(row, 0), width);
+      continue;
+    }
+    gemm_kernels().interleave_right(lines, panel_.data(), panel_width);
+    for (std::int64_t k = 0; k < in_; ++k) {
+      to_halves(panel_.data() + k * panel_width, panel_width, kept_halves() + place(row, k));
+    }
   }
 }
 
 void PackedMatrix::pack_row(std::int64_t row, const float* weights) {
-  const std::int64_t at = row / panel_width * panel_width * in_ + row % panel_width;
-  for (std::int64_t k = 0; k < in_; ++k) {
+  const std::int64_t width = strip_width(row);
+  std::int64_t at = place(row, 0);
+  for (std::int64_t k = 0; k < in_; ++k, at += width) {
     if (storage_ == Storage::f32) {
-      panels_.data()[at + k * panel_width] = weights[k];
+      panels_.data()[at] = weights[k];
     } else {
-      to_halves(weights + k, 1, halves() + at + k * panel_width);
+      to_halves(weights + k, 1, kept_halves() + at);
     }
   }
 }
@@ -105,7 +150,7 @@ void PackedMatrix::set_bits(std::span<const StoredValue> values) {
     if (storage_ == Storage::f32) {
       panels_.data()[values[i].place] = std::bit_cast<float>(values[i].bits);
     } else {
-      halves()[values[i].place] = static_cast<std::uint16_t>(values[i].bits);
+      kept_halves()[values[i].place] = static_cast<std::uint16_t>(values[i].bits);
     }
   }
 }
@@ -115,14 +160,11 @@ void PackedMatrix::pack_transposed(std::int64_t first, std::int64_t columns, con
   base::expects(first >= 0 && columns >= 0 && first + columns <= in_,
                 "pack_transposed: columns beyond the matrix");
   base::expects(storage_ == Storage::f32, "pack_transposed: fp32 only");
-  const std::int64_t whole = out_ / panel_width * panel_width;
-  for (std::int64_t row = 0; row < whole; row += panel_width) {
-    gemm_kernels().interleave_right({weights + row, 1, stride, panel_width, columns},
-                                    panels_.data() + row * in_ + first * panel_width);
-  }
-  for (std::int64_t k = 0; k < columns; ++k) {
-    std::copy_n(weights + k * stride + whole, out_ - whole,
-                panels_.data() + whole * in_ + (first + k) * panel_width);
+  for (std::int64_t row = 0; row < out_; row += gemm_strip_columns) {
+    const std::int64_t width = strip_width(row);
+    gemm_kernels().interleave_right(
+        {weights + row, 1, stride, std::min(gemm_strip_columns, out_ - row), columns},
+        panels_.data() + place(row, first), width);
   }
 }
 
@@ -134,22 +176,24 @@ void multiply_packed(InputRows x, const PackedMatrix& w, OutputRows y, Update up
 void multiply_packed_columns(InputRows x, const PackedMatrix& w, std::int64_t first,
                              std::int64_t count, OutputRows y, Update update, const float* bias) {
   base::expects(bias == nullptr || update == Update::replace, "a bias replaces the old result");
-  base::expects(first >= 0 && count >= 0 && first % PackedMatrix::panel_width == 0 &&
-                    first + count <= w.out(),
-                "columns of the product, from a panel's first on");
+  base::expects(first >= 0 && count >= 0 && first % gemm_strip_columns == 0 &&
+                    first + count <= w.out() &&
+                    (count % gemm_strip_columns == 0 || first + count == w.out()),
+                "whole strips of a product's columns");
   if (count == 0) return;
   const SumStart start = update == Update::add ? SumStart::result
                          : bias != nullptr     ? SumStart::bias
                                                : SumStart::zero;
-  const std::int64_t panel = first / PackedMatrix::panel_width;
   const OutputRows to{y.at + first, y.stride};
   const float* from = bias == nullptr ? nullptr : bias + first;
   if (w.storage() == Storage::f32) {
-    multiply_blocks(x, w.panel(panel), w.in(), count, to, start, from,
-                    gemm_kernels().multiply_panels);
+    Columns<float>{x,    w.floats() + w.place(first, 0), w.in(), count, to, start,
+                   from, gemm_kernels().multiply_strip}
+        .multiply_all();
   } else {
-    multiply_blocks(x, w.half_panel(panel), w.in(), count, to, start, from,
-                    gemm_kernels().multiply_half_panels);
+    Columns<std::uint16_t>{x,    w.halves() + w.place(first, 0),    w.in(), count, to, start,
+                           from, gemm_kernels().multiply_half_strip}
+        .multiply_all();
   }
 }
 

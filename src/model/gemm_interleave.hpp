@@ -53,36 +53,47 @@ inline void interleave_lines(const float* lines, std::int64_t line_stride, std::
   }
 }
 
-/// Lines that stand side by side: depth by depth, so that memory is read in its order.
+/// Lines that stand side by side: depth by depth, so that memory is read in its order. The lines of
+/// a group become `group` columns of a block whose depths are `width` apart.
 template <std::int64_t group>
-inline void interleave_columns(const LineBlock& block, float* to) {
-  const std::int64_t whole = block.lines / group * group;
+inline void interleave_columns(const LineBlock& block, std::int64_t group_stride,
+                               std::int64_t width, float* to) {
+  const std::int64_t whole = block.lines / group;
   for (std::int64_t k = 0; k < block.depth; ++k) {
     const float* from = block.at + k * block.depth_stride;
-    float* column = to + k * group;
-    for (std::int64_t line = 0; line < whole; line += group) {
-      std::memcpy(column + line * block.depth, from + line, sizeof(float) * group);
+    float* column = to + k * width;
+    for (std::int64_t g = 0; g < whole; ++g) {
+      std::memcpy(column + g * group_stride, from + g * group, sizeof(float) * group);
     }
-    if (whole == block.lines) continue;
+    if (whole * group == block.lines) continue;
     for (std::int64_t i = 0; i < group; ++i) {
-      column[whole * block.depth + i] = whole + i < block.lines ? from[whole + i] : 0.0F;
+      const std::int64_t line = whole * group + i;
+      column[whole * group_stride + i] = line < block.lines ? from[line] : 0.0F;
     }
   }
 }
 
-/// See GemmKernels.
 template <std::int64_t group>
-inline void interleave(const LineBlock& block, float* to) {
-  if (block.line_stride == 1) return interleave_columns<group>(block, to);
-  for (std::int64_t line = 0; line < block.lines; line += group, to += block.depth * group) {
+inline void interleave(const LineBlock& block, std::int64_t group_stride, std::int64_t width,
+                       float* to) {
+  if (block.line_stride == 1) return interleave_columns<group>(block, group_stride, width, to);
+  for (std::int64_t line = 0; line < block.lines; line += group, to += group_stride) {
     const std::int64_t left = block.lines - line;
     const std::int64_t count = left < group ? left : group;
     const float* lines = block.at + line * block.line_stride;
     for (std::int64_t first = 0; first < group; first += block_lines) {
       interleave_lines(lines + first * block.line_stride, block.line_stride, count - first,
-                       block.depth, group, to + first);
+                       block.depth, width, to + first);
     }
   }
+}
+
+/// See GemmKernels.
+inline void interleave_left(const LineBlock& block, float* to) {
+  interleave<gemm_tile_rows>(block, block.depth * gemm_tile_rows, gemm_tile_rows, to);
+}
+inline void interleave_right(const LineBlock& block, float* to, std::int64_t width) {
+  interleave<panel_columns>(block, panel_columns, width, to);
 }
 
 }  // namespace physarum::model::PHYSARUM_KERNELS

@@ -9,10 +9,10 @@ namespace physarum::model::PHYSARUM_KERNELS {
 
 constexpr GemmKernels make_gemm_table(const char* target) {
   return {.target = target,
-          .multiply_panels = multiply_panels<float>,
-          .multiply_half_panels = multiply_panels<std::uint16_t>,
-          .interleave_left = interleave<gemm_tile_rows>,
-          .interleave_right = interleave<panel_columns>};
+          .multiply_strip = multiply_whole_strip<float>,
+          .multiply_half_strip = multiply_whole_strip<std::uint16_t>,
+          .interleave_left = interleave_left,
+          .interleave_right = interleave_right};
 }
 
 }  // namespace physarum::model::PHYSARUM_KERNELS

@@ -29,35 +29,36 @@ Bits bits_at(const std::byte* memory, std::int64_t index) {
   return bits;
 }
 
-/// Rows of one panel against rows of an image. Columns are taken in blocks, so that a block of the
-/// panel stays in the first cache while each row steps through it.
 template <class Bits>
-void compare_panel(const Bits* panel, std::int64_t lane, std::int64_t rows, std::int64_t columns,
-                   const std::byte* image, std::int64_t place, std::size_t most,
-                   std::vector<KeptElement>& different) {
-  constexpr std::int64_t block = 64;
-  for (std::int64_t first = 0; first < columns; first += block) {
-    const auto last = std::min(first + block, columns);
-    for (std::int64_t row = 0; row < rows; ++row) {
-      const std::byte* values = image + static_cast<std::size_t>(row * columns) * sizeof(Bits);
-      const Bits* kept = panel + lane + row;
-      for (std::int64_t column = first; column < last; ++column) {
-        const Bits wanted = bits_at<Bits>(values, column);
-        if (kept[column * panel_width] == wanted) continue;
-        if (different.size() > most) return;
-        different.push_back(
-            {static_cast<std::uint32_t>(place + column * panel_width + lane + row), wanted});
-      }
-    }
+const Bits* kept_in(const model::PackedMatrix& matrix) {
+  if constexpr (sizeof(Bits) == 2) {
+    return matrix.halves();
+  } else {
+    return reinterpret_cast<const Bits*>(matrix.floats());
   }
 }
 
+/// Rows of one strip of the matrix, from `first` on, against rows of an image. Columns are taken in
+/// blocks, so that a block of the strip stays in the first cache while each row steps through it.
 template <class Bits>
-const Bits* panel_of(const model::PackedMatrix& matrix, std::int64_t index) {
-  if constexpr (sizeof(Bits) == 2) {
-    return matrix.half_panel(index);
-  } else {
-    return reinterpret_cast<const Bits*>(matrix.panel(index));
+void compare_strip(const model::PackedMatrix& matrix, std::int64_t first, std::int64_t rows,
+                   const std::byte* image, std::size_t most, std::vector<KeptElement>& different) {
+  constexpr std::int64_t block = 64;
+  const Bits* kept = kept_in<Bits>(matrix);
+  const std::int64_t columns = matrix.in();
+  const std::int64_t width = matrix.strip_width(first);
+  for (std::int64_t begin = 0; begin < columns; begin += block) {
+    const auto end = std::min(begin + block, columns);
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const std::byte* values = image + static_cast<std::size_t>(row * columns) * sizeof(Bits);
+      std::int64_t place = matrix.place(first + row, begin);
+      for (std::int64_t column = begin; column < end; ++column, place += width) {
+        const Bits wanted = bits_at<Bits>(values, column);
+        if (kept[place] == wanted) continue;
+        if (different.size() > most) return;
+        different.push_back({static_cast<std::uint32_t>(place), wanted});
+      }
+    }
   }
 }
 
@@ -65,12 +66,11 @@ template <class Bits>
 void compare_rows(const model::PackedMatrix& matrix, std::int64_t first, std::int64_t rows,
                   const std::byte* image, std::size_t most, std::vector<KeptElement>& different) {
   for (std::int64_t row = 0; row < rows;) {
-    const auto lane = (first + row) % panel_width;
-    const auto panel = (first + row) / panel_width;
-    const auto some = std::min(rows - row, panel_width - lane);
-    compare_panel(panel_of<Bits>(matrix, panel), lane, some, matrix.in(),
-                  image + static_cast<std::size_t>(row * matrix.in()) * sizeof(Bits),
-                  panel * panel_width * matrix.in(), most, different);
+    const auto in_strip = (first + row) % model::gemm_strip_columns;
+    const auto some = std::min(rows - row, model::gemm_strip_columns - in_strip);
+    compare_strip<Bits>(matrix, first + row, some,
+                        image + static_cast<std::size_t>(row * matrix.in()) * sizeof(Bits), most,
+                        different);
     row += some;
   }
 }
@@ -160,10 +160,8 @@ void EngineParameter::set(std::span<const KeptElement> elements) const {
 std::int64_t EngineParameter::offset_of(std::uint32_t place) const {
   const auto at = static_cast<std::int64_t>(place);
   if (const auto* rows = std::get_if<Rows>(&kept_)) {
-    const auto panel = at / (panel_width * columns_);
-    const auto row = panel * panel_width + at % panel_width;
-    const auto column = at % (panel_width * columns_) / panel_width;
-    return offset_ + (row - rows->first) * columns_ + column;
+    const auto element = rows->matrix->element(at);
+    return offset_ + (element.row - rows->first) * columns_ + element.column;
   }
   const auto* values = std::get_if<Values>(&kept_);
   return offset_ + at - (values != nullptr ? values->first : 0);

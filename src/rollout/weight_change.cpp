@@ -44,9 +44,9 @@ bool WeightChange::find(std::span<const EngineParameter> parameters, base::Weigh
     const EngineParameter& parameter = parameters[parameter_];
     too_many_ = parameter.rows() * parameter.columns() > largest_parameter;
     const auto row_bytes = parameter.columns() * width;
-    // Whole panels, so that each is gone through once.
-    constexpr auto panel = model::PackedMatrix::panel_width;
-    const auto wanted = (budget_bytes / row_bytes + panel) / panel * panel;
+    // Whole strips, so that each is gone through once.
+    constexpr auto strip = model::gemm_strip_columns;
+    const auto wanted = (budget_bytes / row_bytes + strip) / strip * strip;
     const auto rows = std::min(parameter.rows() - row_, wanted);
     parameter.find_different(image, row_, rows, most_, different_);
     too_many_ = too_many_ || different_.size() > most_;

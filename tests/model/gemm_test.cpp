@@ -176,6 +176,21 @@ TEST(Gemm, packing_in_parts_equals_packing_at_once) {
   EXPECT_LT(error_of(p, y, nullptr, 0), tolerance);
 }
 
+TEST(Gemm, a_place_and_its_row_and_column_belong_together) {
+  for (const auto& [out, in] : {std::pair{16L, 5L}, {48L, 3L}, {50L, 7L}, {100L, 2L}, {144L, 4L}}) {
+    const Problem p{1, out, in};
+    const auto matrix = p.packed();
+    for (std::int64_t row = 0; row < out; ++row) {
+      for (std::int64_t column = 0; column < in; ++column) {
+        const auto place = matrix.place(row, column);
+        EXPECT_EQ(matrix.floats()[place], p.w[static_cast<std::size_t>(row * in + column)]);
+        EXPECT_EQ(matrix.element(place).row, row);
+        EXPECT_EQ(matrix.element(place).column, column);
+      }
+    }
+  }
+}
+
 std::vector<float> transposed(const std::vector<float>& m, std::int64_t rows) {
   const auto columns = static_cast<std::int64_t>(m.size()) / rows;
   std::vector<float> t(m.size());
@@ -226,22 +241,23 @@ TEST(Gemm, targets_agree) {
   const auto w = p.packed();
   std::vector<float> fast(p.before.size());
   std::vector<float> plain(p.before.size());
-  PanelTask task{.x = p.x.data(),
+  StripTask task{.x = p.x.data(),
                  .rows = p.rows,
                  .tile_stride = gemm_tile_rows * p.in,
                  .row_stride = p.in,
                  .step = 1,
-                 .panels = w.panel(0),
-                 .panel_stride = p.in * PackedMatrix::panel_width,
+                 .weights = w.floats(),
+                 .width = w.strip_width(0),
+                 .next = w.floats(),
                  .columns = p.out,
                  .depth = p.in,
                  .start = SumStart::bias,
                  .bias = p.bias.data(),
                  .y = fast.data(),
                  .y_stride = p.out};
-  avx2_gemm_kernels()->multiply_panels(task);
+  avx2_gemm_kernels()->multiply_strip(task);
   task.y = plain.data();
-  baseline_gemm_kernels().multiply_panels(task);
+  baseline_gemm_kernels().multiply_strip(task);
   EXPECT_LT(error_of(p, fast, &p.bias, 0), tolerance);
   EXPECT_LT(error_of(p, plain, &p.bias, 0), tolerance);
 }

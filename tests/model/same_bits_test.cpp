@@ -127,25 +127,29 @@ TEST_F(SameBits, attention) {
   }
 }
 
+/// Strip by strip, as multiply_packed() does.
 template <class Weight>
-Values product(void (*multiply)(const PanelTaskOf<Weight>&), const PackedMatrix& w,
-               const Weight* panels, std::int64_t rows, SumStart start) {
+Values product(void (*multiply)(const StripTaskOf<Weight>&), const PackedMatrix& w,
+               const Weight* weights, std::int64_t rows, SumStart start) {
   const auto x = random_values(rows * w.in(), 10);
   const auto bias = random_values(w.out(), 11);
   Values y = random_values(rows * w.out(), 12);
-  multiply({.x = x.data(),
-            .rows = rows,
-            .tile_stride = gemm_tile_rows * w.in(),
-            .row_stride = w.in(),
-            .step = 1,
-            .panels = panels,
-            .panel_stride = w.in() * PackedMatrix::panel_width,
-            .columns = w.out(),
-            .depth = w.in(),
-            .start = start,
-            .bias = bias.data(),
-            .y = y.data(),
-            .y_stride = w.out()});
+  for (std::int64_t column = 0; column < w.out(); column += gemm_strip_columns) {
+    multiply({.x = x.data(),
+              .rows = rows,
+              .tile_stride = gemm_tile_rows * w.in(),
+              .row_stride = w.in(),
+              .step = 1,
+              .weights = weights + w.place(column, 0),
+              .width = w.strip_width(column),
+              .next = weights,
+              .columns = std::min(gemm_strip_columns, w.out() - column),
+              .depth = w.in(),
+              .start = start,
+              .bias = bias.data() + column,
+              .y = y.data() + column,
+              .y_stride = w.out()});
+  }
   return y;
 }
 
@@ -161,11 +165,11 @@ TEST_F(SameBits, products) {
     const auto& avx512 = *avx512_gemm_kernels();
     for (const std::int64_t rows : {1, 2, 3, 4, 5, 6, 7, 11, 12, 25}) {
       for (const auto start : {SumStart::zero, SumStart::bias, SumStart::result}) {
-        EXPECT_EQ(product(avx2.multiply_panels, w, w.panel(0), rows, start),
-                  product(avx512.multiply_panels, w, w.panel(0), rows, start))
+        EXPECT_EQ(product(avx2.multiply_strip, w, w.floats(), rows, start),
+                  product(avx512.multiply_strip, w, w.floats(), rows, start))
             << rows << " rows, " << out << " columns";
-        EXPECT_EQ(product(avx2.multiply_half_panels, halves, halves.half_panel(0), rows, start),
-                  product(avx512.multiply_half_panels, halves, halves.half_panel(0), rows, start))
+        EXPECT_EQ(product(avx2.multiply_half_strip, halves, halves.halves(), rows, start),
+                  product(avx512.multiply_half_strip, halves, halves.halves(), rows, start))
             << rows << " rows, " << out << " columns of bf16";
       }
     }
@@ -177,10 +181,11 @@ Values interleaved(const GemmKernels& table, std::int64_t lines, bool side_by_si
   const auto from = random_values(lines * depth, 14);
   const LineBlock block{from.data(), side_by_side ? 1 : depth, side_by_side ? lines : 1, lines,
                         depth};
+  const std::int64_t width = (lines + 15) / 16 * 16;
   Values left(as_size((lines + gemm_tile_rows) * depth + interleave_slack)),
-      right(as_size((lines + PackedMatrix::panel_width) * depth));
+      right(as_size(width * depth));
   table.interleave_left(block, left.data());
-  table.interleave_right(block, right.data());
+  table.interleave_right(block, right.data(), width);
   // The slack behind the last tile holds anything.
   left.resize(as_size((lines + gemm_tile_rows - 1) / gemm_tile_rows * gemm_tile_rows * depth));
   left.insert(left.end(), right.begin(), right.end());

@@ -20,15 +20,19 @@ enum class Storage {
   bf16,  ///< half the memory to keep and to read; the values must be exact in it
 };
 
-/// One value of a PackedMatrix: its index among the values as they are stored, row / 16 * 16 * in()
-/// + column * 16 + row % 16, and its bits in storage().
+/// One value of a PackedMatrix: its place there, and its bits in storage().
 struct StoredValue {
   std::uint32_t place;
   std::uint32_t bits;
 };
 
-/// Weights [out, in], kept in the order in which the product y = x wT reads them: panels of 16
-/// rows, each [in, 16], the last one filled up with zeros. Move-only.
+/// Columns of a product that are computed together.
+constexpr std::int64_t gemm_strip_columns = 48;
+
+/// Weights [out, in], kept in the order in which the product y = x wT reads them: strips of 48
+/// rows, each [in, 48], one after the other; the last one as wide as it must be, in panels of 16,
+/// and filled up with zeros. A product of few rows reads the whole matrix as one stream: read as
+/// eight streams side by side, memory gives three quarters as much. Move-only.
 class PackedMatrix {
  public:
   static constexpr std::int64_t panel_width = 16;
@@ -51,23 +55,47 @@ class PackedMatrix {
   /// Sets single values.
   void set_bits(std::span<const StoredValue> values);
 
-  /// [in, 16] for rows [16 index, 16 index + 16). Storage::f32.
-  [[nodiscard]] const float* panel(std::int64_t index) const {
-    return panels_.data() + index * in_ * panel_width;
+  /// Rows that the strip of `row` has; its values of one column and the next are so far apart.
+  [[nodiscard]] std::int64_t strip_width(std::int64_t row) const {
+    const std::int64_t left = padded_out() - row / gemm_strip_columns * gemm_strip_columns;
+    return left < gemm_strip_columns ? left : gemm_strip_columns;
   }
-  /// The same as bf16. Storage::bf16.
-  [[nodiscard]] const std::uint16_t* half_panel(std::int64_t index) const {
-    return reinterpret_cast<const std::uint16_t*>(panels_.data()) + index * in_ * panel_width;
+  /// Where a value is among floats() or halves().
+  [[nodiscard]] std::int64_t place(std::int64_t row, std::int64_t column) const {
+    const std::int64_t lane = row % gemm_strip_columns;
+    return (row - lane) * in_ + column * strip_width(row) + lane;
+  }
+  struct Element {
+    std::int64_t row;
+    std::int64_t column;
+  };
+  /// What is at a place.
+  [[nodiscard]] Element element(std::int64_t place) const {
+    const std::int64_t first = place / (gemm_strip_columns * in_) * gemm_strip_columns;
+    const std::int64_t width = strip_width(first);
+    const std::int64_t in_strip = place - first * in_;
+    return {first + in_strip % width, in_strip / width};
+  }
+  /// Storage::f32.
+  [[nodiscard]] const float* floats() const { return panels_.data(); }
+  /// Storage::bf16.
+  [[nodiscard]] const std::uint16_t* halves() const {
+    return reinterpret_cast<const std::uint16_t*>(panels_.data());
   }
 
  private:
+  [[nodiscard]] std::int64_t padded_out() const {
+    return (out_ + panel_width - 1) / panel_width * panel_width;
+  }
   void pack_panels(std::int64_t first, std::int64_t count, const float* weights,
                    std::int64_t stride);
   void pack_row(std::int64_t row, const float* weights);
   std::int64_t out_ = 0;
   std::int64_t in_ = 0;
   Storage storage_ = Storage::f32;
-  [[nodiscard]] std::uint16_t* halves() { return reinterpret_cast<std::uint16_t*>(panels_.data()); }
+  [[nodiscard]] std::uint16_t* kept_halves() {
+    return reinterpret_cast<std::uint16_t*>(panels_.data());
+  }
   AlignedBuffer panels_;
   AlignedBuffer panel_;  ///< Storage::bf16: one panel in fp32, on its way
 };
@@ -88,13 +116,11 @@ struct OutputRows {
 void multiply_packed(InputRows x, const PackedMatrix& w, OutputRows y,
                      Update update = Update::replace, const float* bias = nullptr);
 
-/// The same for columns [first, first + count) of y alone: threads can share a product. `first` is
-/// a multiple of PackedMatrix::panel_width; most is got from multiples of gemm_strip_columns.
+/// The same for columns [first, first + count) of y alone: threads can share a product. Both are
+/// multiples of gemm_strip_columns, but for the end of the matrix.
 void multiply_packed_columns(InputRows x, const PackedMatrix& w, std::int64_t first,
                              std::int64_t count, OutputRows y, Update update = Update::replace,
                              const float* bias = nullptr);
-/// Columns that are computed together.
-constexpr std::int64_t gemm_strip_columns = 3 * PackedMatrix::panel_width;
 
 /// A factor of a general product: element (i, j) is at[i * row_stride + j * column_stride]. A
 /// row-major matrix has column_stride 1, its transpose row_stride 1.
