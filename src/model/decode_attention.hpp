@@ -107,6 +107,19 @@ PHYSARUM_INLINE void in_pieces(std::int64_t count, Work work) {
   }
 }
 
+/// Blocks lie anywhere in memory, a page or so each, and the processor does not foresee the next
+/// one: loops ask for it line by line. Behind the last keys come the values.
+PHYSARUM_INLINE const float* next_keys(const HeadCache& cache, const QueryTile& tile,
+                                       std::int64_t block) {
+  const std::int64_t blocks = tile.padded / cache_block_tokens;
+  if (block < blocks) return cache.keys(block);
+  return cache.values(block - blocks < blocks ? block - blocks : 0);
+}
+PHYSARUM_INLINE const float* next_values(const HeadCache& cache, const QueryTile& tile,
+                                         std::int64_t block) {
+  return cache.values((block + 2) * cache_block_tokens < tile.padded ? block + 2 : block);
+}
+
 /// Scores of `queries` queries with `blocks` blocks of keys.
 template <int queries, int blocks>
 PHYSARUM_INLINE void score_blocks(const HeadCache& cache, const QueryTile& tile, std::int64_t first,
@@ -115,7 +128,11 @@ PHYSARUM_INLINE void score_blocks(const HeadCache& cache, const QueryTile& tile,
   Floats sums[queries][vectors];
   const float* query[queries];
   const float* keys[blocks];
-  for (int b = 0; b < blocks; ++b) keys[b] = cache.keys(block + b);
+  const float* next[blocks];
+  for (int b = 0; b < blocks; ++b) {
+    keys[b] = cache.keys(block + b);
+    next[b] = next_keys(cache, tile, block + blocks + b);
+  }
 #pragma GCC unroll 8
   for (int q = 0; q < queries; ++q) {
     query[q] = tile.query(first + q);
@@ -128,6 +145,8 @@ PHYSARUM_INLINE void score_blocks(const HeadCache& cache, const QueryTile& tile,
     for (int v = 0; v < vectors; ++v) {
       key[v] = load(keys[v / block_vectors] + d * cache_block_tokens + v % block_vectors * lanes);
     }
+#pragma GCC unroll 8
+    for (int b = 0; b < blocks; ++b) __builtin_prefetch(next[b] + d * cache_block_tokens, 0, 3);
 #pragma GCC unroll 8
     for (int q = 0; q < queries; ++q) {
       const Floats factor = splat(query[q][d]);
@@ -195,11 +214,14 @@ PHYSARUM_INLINE void mix_columns(const HeadCache& cache, const QueryTile& tile, 
     const std::int64_t block = t / cache_block_tokens;
     const std::int64_t block_end = (block + 1) * cache_block_tokens;
     const std::int64_t end = block_end < span.end ? block_end : span.end;
-    const float* from = cache.values(block) + column + t % cache_block_tokens * cache.value_width;
-    for (; t < end; ++t, from += cache.value_width) {
+    const std::int64_t at = column + t % cache_block_tokens * cache.value_width;
+    const float* from = cache.values(block) + at;
+    const float* next = next_values(cache, tile, block) + at;
+    for (; t < end; ++t, from += cache.value_width, next += cache.value_width) {
       Floats value[vectors];
 #pragma GCC unroll 8
       for (int v = 0; v < vectors; ++v) {
+        __builtin_prefetch(next + v * lanes, 0, 3);
         value[v] = whole ? load(from + v * lanes) : load_some(from, cache.value_width - column, 0);
       }
 #pragma GCC unroll 8
