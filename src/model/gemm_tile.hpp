@@ -160,15 +160,15 @@ PHYSARUM_INLINE TileStart start_of(const StripTaskOf<Weight>& task, const float*
   }
 }
 
-/// What one of several tiles of the panels at `column` fetches.
+/// What one of several tiles, in depth or side by side, fetches for the panels at `column`.
 template <class Weight>
 PHYSARUM_INLINE Ahead next_panels(const StripTaskOf<Weight>& task, std::int64_t column) {
   constexpr std::int64_t step = panel_columns * sizeof(Weight);
   return {reinterpret_cast<const char*>(task.next + column * task.depth), task.depth * step, step};
 }
 
-/// What the only tile fetches. So far ahead, one row reads memory as fast as a plain loop does, and
-/// eight rows take two thirds of the time that they take without.
+/// What the only tile of a strip fetches. So far ahead, one row reads memory as fast as a plain
+/// loop does, and eight rows take two thirds of the time that they take without.
 template <class Weight>
 PHYSARUM_INLINE Ahead further_on(const StripTaskOf<Weight>& task, const Weight* weights) {
   constexpr std::int64_t stream_bytes = 8192;
@@ -195,7 +195,7 @@ inline void multiply_tiles(const StripTaskOf<Weight>& task, std::int64_t column,
   // Each tile asks for its share of what comes next.
   const std::int64_t tiles = (task.rows + most - 1) / most;
   ahead.step_bytes = (ahead.step_bytes + tiles - 1) / tiles;
-  if (tiles == 1) ahead = further_on(task, weights);
+  if (tiles == 1 && width == task.width) ahead = further_on(task, weights);
   for (std::int64_t row = 0; row < task.rows; row += most) {
     const std::int64_t left = task.rows - row;
     const std::int64_t rows = left < most ? left : most;
