@@ -8,6 +8,7 @@
 #include "physarum/base/joined.hpp"
 
 #include "checkpoint_content.hpp"
+#include "resume_rules.hpp"
 
 namespace physarum::app {
 
@@ -15,24 +16,29 @@ namespace {
 
 using base::UserError;
 
-/// What gives groups, samples and random numbers their identity: with another value it is another
-/// run, whatever the user allows.
-const std::vector<std::string> fixed_keys = {"seed", "rollout_batch_size", "n_samples_per_prompt"};
-
-bool holds(const std::vector<std::string>& keys, const std::string& key) {
-  return std::ranges::find(keys, key) != keys.end();
-}
-
 /// The length of the run is the length of the schedule, unless that is given.
 bool schedule_follows_length(const Configuration& now) {
   const auto& optimiser = now.training.optimiser;
   return optimiser.lr_decay_style != training::DecayStyle::constant && !optimiser.lr_decay_iters;
 }
 
+bool is_allowed(const std::string& key, const Configuration& now) {
+  const auto& keys = now.checkpoint.allow_changed;
+  return std::ranges::find(keys, key) != keys.end();
+}
+
 bool may_differ(const std::string& key, const Configuration& now) {
-  if (holds(fixed_keys, key)) return false;
-  if (holds(changeable_keys(), key) || holds(now.checkpoint.allow_changed, key)) return true;
-  return (key == "num_rollout" || key == "num_epoch") && !schedule_follows_length(now);
+  switch (resume_rule(key).value_or(ResumeRule::same)) {
+    case ResumeRule::free:
+      return true;
+    case ResumeRule::length:
+      return is_allowed(key, now) || !schedule_follows_length(now);
+    case ResumeRule::same:
+      return is_allowed(key, now);
+    case ResumeRule::fixed:
+      break;
+  }
+  return false;
 }
 
 std::vector<std::string> model_differences(const std::string& saved, const std::string& now) {
@@ -51,28 +57,6 @@ std::vector<std::string> model_differences(const std::string& saved, const std::
 }
 
 }  // namespace
-
-const std::vector<std::string>& changeable_keys() {
-  static const std::vector<std::string> keys = {
-      // names and places
-      "run_name", "runs_dir", "hf_checkpoint", "init", "save_hf", "log_level", "prompt_data",
-      "eval_prompt_data", "ref_load", "input_key", "label_key", "metadata_key", "tool_key",
-      // checkpoints
-      "save", "save_interval", "load", "resume", "async_save", "save_optim", "load_optim",
-      "keep_checkpoints", "save_trigger_sentinel", "allow_changed",
-      // ranks, and what only decides how fast it goes
-      "buffer_ranks", "trainer_ranks", "rollout_ranks", "colocate", "tensor_model_parallel_size",
-      "pipeline_model_parallel_size", "expert_model_parallel_size", "expert_tensor_parallel_size",
-      "rollout_num_gpus_per_engine", "sglang_server_concurrency", "kv_cache_bytes",
-      "sglang_mem_fraction_static", "sglang_disable_radix_cache", "lease_deadline",
-      "distributed_timeout_minutes", "update_weight_mode", "update_weight_delta_ring",
-      "update_weight_full_interval", "update_weight_buffer_size", "update_weight_threads",
-      // what is measured and kept
-      "eval_interval", "n_samples_per_eval_prompt", "skip_eval_before_train", "eval_temperature",
-      "eval_top_p", "eval_top_k", "eval_min_p", "eval_max_response_len", "eval_min_response_len",
-      "env_held_out", "save_samples", "samples_jsonl"};
-  return keys;
-}
 
 std::vector<std::string> configuration_differences(const std::string& saved_toml,
                                                    const std::string& where,
@@ -107,7 +91,7 @@ void require_same_run(const Setup& setup, const storage::CheckpointReader& check
   const auto& all = table.options();
   for (const auto& key : setup.configuration.checkpoint.allow_changed) {
     const bool known = std::ranges::any_of(all, [&](const auto& o) { return o.key() == key; });
-    if (known && !holds(fixed_keys, key)) continue;
+    if (known && resume_rule(key) != ResumeRule::fixed) continue;
     throw UserError(known ? "'" + key + "' cannot be changed in a run that goes on"
                           : "there is no key '" + key + "'",
                     "--allow-changed", "name keys of the configuration file, such as lr");

@@ -10,10 +10,6 @@
 
 namespace physarum::app {
 
-/// Keys in which a run may always differ from the checkpoint that it goes on from: names, places,
-/// rank counts, and what decides only how fast or how often something is done.
-[[nodiscard]] const std::vector<std::string>& changeable_keys();
-
 /// "lr: 1e-06 in the checkpoint, 2e-06 now", ...: what differs between the configuration of a
 /// checkpoint (TOML; `where` is its place) and this run's, and may not.
 [[nodiscard]] std::vector<std::string> configuration_differences(const std::string& saved_toml,

@@ -1,10 +1,13 @@
 #include "resume_check.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include <gtest/gtest.h>
 
 #include "physarum/base/error.hpp"
+
+#include "resume_rules.hpp"
 
 namespace physarum::app {
 namespace {
@@ -20,15 +23,36 @@ std::vector<std::string> differences(const Configuration& before, const Configur
   return configuration_differences(to_toml(before), "here", now);
 }
 
-TEST(ResumeCheck, every_changeable_key_exists) {
+std::vector<std::string> all_keys() {
   Configuration any;
   base::OptionTable table;
   declare_options(table, any);
-  for (const auto& key : changeable_keys()) {
-    EXPECT_TRUE(std::ranges::any_of(table.options(), [&](const auto& option) {
-      return option.key() == key;
-    })) << key;
+  std::vector<std::string> keys;
+  for (const auto& option : table.options()) keys.push_back(option.key());
+  return keys;
+}
+
+constexpr std::array every_rule = {ResumeRule::free, ResumeRule::length, ResumeRule::same,
+                                   ResumeRule::fixed};
+
+TEST(ResumeRules, every_key_of_the_configuration_has_exactly_one) {
+  for (const auto& key : all_keys()) {
+    const auto rules = std::ranges::count_if(
+        every_rule, [&](ResumeRule rule) { return std::ranges::count(keys_with(rule), key) > 0; });
+    EXPECT_EQ(rules, 1) << key << ": say in resume_rules.cpp whether a resumed run may change it";
   }
+}
+
+TEST(ResumeRules, every_key_with_a_rule_exists_once) {
+  const auto keys = all_keys();
+  for (const ResumeRule rule : every_rule) {
+    for (const auto& key : keys_with(rule)) {
+      EXPECT_EQ(std::ranges::count(keys, key), 1) << key;
+      EXPECT_EQ(std::ranges::count(keys_with(rule), key), 1) << key;
+      EXPECT_EQ(resume_rule(key), rule) << key;
+    }
+  }
+  EXPECT_FALSE(resume_rule("unheard_of"));
 }
 
 TEST(ResumeCheck, names_places_and_ranks_may_change) {
@@ -37,6 +61,10 @@ TEST(ResumeCheck, names_places_and_ranks_may_change) {
   now.layout.trainer_ranks = 4;
   now.checkpoint.save_interval = 7;
   now.buffer.eval_interval = 3;
+  now.rollout.threads = 3;
+  now.rollout.check_weight_update_equal = true;
+  now.weights.carrier = weights::WeightCarrier::file;
+  now.weights.directory = "elsewhere";
   EXPECT_TRUE(differences(configured(), now).empty());
 }
 

@@ -35,6 +35,16 @@ checks=$((checks + 1))
 launch 4 "${run[@]}" --load "$good/step-2" --run-name next --rollout-ranks 2 --eval-interval 2 --adam-beta1 0.8 --allow-changed adam_beta1 \
   >"$work/next.out" 2>&1 || fail "allowed changes: $(tail -n 3 "$work/next.out")"
 
+# How weights travel is of no consequence for what is learnt.
+for carrier in "rma --check-weight-update-equal" "file --weight-directory $work/weights"; do
+  checks=$((checks + 1))
+  # shellcheck disable=SC2086
+  launch 3 "${run[@]}" --load "$good/step-2" --run-name "by-${carrier%% *}" --weight-carrier $carrier >"$work/carrier.out" 2>&1 ||
+    fail "another carrier ($carrier): $(tail -n 3 "$work/carrier.out")"
+  [ "$(key "$work/runs/by-${carrier%% *}/summary.json" state_checksum)" = "$(key "$work/runs/good/summary.json" state_checksum)" ] ||
+    fail "another carrier ($carrier): another end"
+done
+
 # Without the optimiser's state.
 launch 3 "${run[@]}" --run-name bare --num-rollout 2 --save-interval 2 --no-save-optim --lr-decay-iters 4 >"$work/bare.out" 2>&1 || fail "bare"
 refused 3 "no optimiser state.*--no-load-optim" -- "${run[@]}" --lr-decay-iters 4 --load "$work/runs/bare/checkpoints" --run-name next
