@@ -148,12 +148,18 @@ void open_weight_directory(Setup& setup) {
   auto& files = storage::real_file_system();
   const Path directory = setup.configuration.weights.directory;
   setup.locks.emplace_back(directory);
-  // Version numbers begin anew, or are taken again after the checkpoint.
-  if (!setup.resume && weights::holds_weights(files, directory)) {
+  const Path owner_file = directory / "run";
+  const std::string owner = std::filesystem::absolute(setup.directory).string();
+  // Version numbers begin anew, or are taken again after the checkpoint. --resume may begin anew,
+  // too, after a run that was killed before its first one.
+  const bool ours = setup.configuration.checkpoint.resume && files.exists(owner_file) &&
+                    files.read_file(owner_file) == owner;
+  if (!setup.resume && !ours && weights::holds_weights(files, directory)) {
     throw UserError("the directory holds weight versions already", directory.string(),
                     "choose another --weight-directory, or remove them");
   }
   weights::remove_weights(files, directory);
+  files.write_file(owner_file, owner);
 }
 
 /// Collective over `holders`; they throw together.
@@ -216,8 +222,7 @@ void start_run(Setup& setup, const parallel::Communicator& world) {
   if (uses_weight_files(setup)) {
     const auto& directory = setup.configuration.weights.directory;
     base::log_info(setup.command == "train"
-                       ? "weight versions are written to " + directory +
-                             " for other jobs; this job's engines read the store"
+                       ? "weight versions are written to " + directory + ", and read there"
                        : "weights of version " + std::to_string(setup.weight_version) + " from " +
                              directory);
   }

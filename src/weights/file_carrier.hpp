@@ -9,8 +9,8 @@
 
 namespace physarum::weights {
 
-/// Buffer ranks write every version into a directory, for engines of other jobs. Engines of this
-/// job read by `own`.
+/// Buffer ranks write every version into a directory, for engines of this job (FilePuller) and of
+/// others. Over `own` this job's engines reach the words of the store, and what files do not have.
 class FileCarrier final : public Carrier {
  public:
   FileCarrier(const CarrierParts& parts, std::unique_ptr<Carrier> own);

@@ -72,12 +72,13 @@ void declare_options(base::OptionTable& table, WeightOptions& options) {
       "weight-carrier", options.carrier,
       "How engines read the weight store: one-sided (rma), by messages with the buffer "
       "ranks (messages), or from copies of their own, to which buffer ranks broadcast "
-      "every version (broadcast). With file a training run writes every version into "
-      "--weight-directory, too, while its own engines read as with auto; generate and evaluate "
-      "take the newest version there.",
+      "every version (broadcast). With file buffer ranks write every version into "
+      "--weight-directory, and engines read it there; generate and evaluate take the newest "
+      "version there.",
       {"auto", "rma", "messages", "broadcast", "file"});
   table.add("weight-directory", options.directory,
-            "With --weight-carrier file: where weight versions are written to, or read from.");
+            "With --weight-carrier file: where weight versions are written to and read from, on a "
+            "file system that all nodes share.");
   table.add("update-weight-buffer-size", options.buffer_bytes,
             "Bytes of weights that one rank has under way at a time, to the store or from it.",
             {smallest_buffer, largest_buffer});

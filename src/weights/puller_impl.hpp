@@ -64,16 +64,28 @@ struct ShardPlan {
 };
 
 /// A pull in progress, as a machine of small steps. A step that finds that its place was reused, or
-/// that bytes are not what they should be, starts a new attempt.
+/// that bytes are not what they should be, starts a new attempt. FilePuller has another way first.
 class Puller::Impl {
  public:
   Impl(const StoreLayout& layout, StoreAccess& access, const WeightOptions& options);
+  virtual ~Impl() = default;
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+  Impl(Impl&&) = delete;
+  Impl& operator=(Impl&&) = delete;
 
   [[nodiscard]] base::WeightVersion newest();
-  void begin(Image& image, std::optional<base::WeightVersion> exactly);
-  [[nodiscard]] bool active() const { return image_ != nullptr; }
-  std::optional<PullResult> advance(std::int64_t budget_bytes, const base::Deadline& deadline);
-  void abandon();
+  virtual void begin(Image& image, std::optional<base::WeightVersion> exactly);
+  [[nodiscard]] virtual bool active() const { return image_ != nullptr; }
+  virtual std::optional<PullResult> advance(std::int64_t budget_bytes,
+                                            const base::Deadline& deadline);
+  virtual void abandon();
+
+ protected:
+  [[nodiscard]] const StoreLayout& layout() const { return layout_; }
+  [[nodiscard]] StoreAccess& access() { return access_; }
+  [[nodiscard]] base::ThreadTeam& team() { return team_; }
+  [[nodiscard]] DeltaDecoder& decoder() { return decoder_; }
 
  private:
   enum class Stage { plan, arrive, head, fetch, apply, verify, done };

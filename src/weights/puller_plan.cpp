@@ -49,7 +49,8 @@ bool WordsCopy::is_clean(std::int64_t slot) const {
 bool WordsCopy::same_places(const WordsCopy& other) const {
   for (std::int64_t word = 0; word < StoreWords::count(ring_); ++word) {
     // The others say nothing about what is in a place.
-    if (word == StoreWords::newest || word == StoreWords::busy || word == StoreWords::wanted) {
+    if (word == StoreWords::newest || word == StoreWords::busy || word == StoreWords::wanted ||
+        word == StoreWords::filed) {
       continue;
     }
     if (at(word) != other.at(word)) return false;

@@ -61,7 +61,11 @@ bool VersionWriter::advance() {
   if (pieces.empty()) return any;
   taken_ = candidate->version;
   // A part without bytes is in every version as it is.
-  if (layout_.shard(buffer_).size() > 0) begin(content_of(*candidate, std::move(pieces)));
+  if (layout_.shard(buffer_).size() == 0) {
+    say_filed();
+  } else {
+    begin(content_of(*candidate, std::move(pieces)));
+  }
   return true;
 }
 
@@ -100,7 +104,12 @@ void VersionWriter::begin(WeightFileContent content) {
     });
   } catch (const std::runtime_error& error) {  // the disk's, or a place that cannot be written
     failed(error.what());
+    say_filed();
   }
+}
+
+void VersionWriter::say_filed() {
+  store_.store(buffer_, StoreWords::filed, StoreWords::of(taken_));
 }
 
 void VersionWriter::bound_chain(const WeightFileContent& content) {
@@ -120,6 +129,7 @@ bool VersionWriter::finish() {
   } catch (const base::WorldError& error) {
     failed(error.what());
   }
+  say_filed();
   return true;
 }
 

@@ -20,7 +20,7 @@ namespace physarum::weights {
 /// wait in the window, and what a newer full image makes needless is left out.
 ///
 /// A version that cannot be written is left out with a warning, and the next one is asked for in
-/// full.
+/// full. Engines that read the files learn by the word `filed` that they need not wait for it.
 class VersionWriter {
  public:
   /// Of as many deltas in a row, or as many bytes of them as the part has, a full image follows:
@@ -51,6 +51,7 @@ class VersionWriter {
                                              std::vector<VersionSource::Piece> pieces) const;
   void begin(WeightFileContent content);
   void bound_chain(const WeightFileContent& content);
+  void say_filed();
   bool finish();
   void failed(const std::string& why);
 

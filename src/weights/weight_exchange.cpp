@@ -5,6 +5,7 @@
 #include "physarum/parallel/agree.hpp"
 
 #include "carrier.hpp"
+#include "file_puller.hpp"
 #include "publisher_impl.hpp"
 #include "puller_impl.hpp"
 #include "weight_store_impl.hpp"
@@ -76,9 +77,16 @@ class WeightExchange::Impl {
       publisher_.emplace(std::make_unique<Publisher::Impl>(layout_, *members.trainers, *core_,
                                                            std::move(serve_store), options_));
     }
-    if (members.is_engine) {
-      puller_.emplace(std::make_unique<Puller::Impl>(layout_, carrier_->engine_access(), options_));
+    if (members.is_engine) puller_.emplace(make_puller());
+  }
+
+  std::unique_ptr<Puller::Impl> make_puller() {
+    StoreAccess& access = carrier_->engine_access();
+    if (options_.carrier != WeightCarrier::file) {
+      return std::make_unique<Puller::Impl>(layout_, access, options_);
     }
+    return std::make_unique<FilePuller>(layout_, access, options_, catalogue_,
+                                        storage::real_file_system());
   }
 
   void close() {

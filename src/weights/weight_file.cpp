@@ -5,8 +5,6 @@
 #include "physarum/weights/delta_codec.hpp"
 #include "physarum/weights/weight_directory.hpp"
 
-#include "store_layout.hpp"
-
 namespace physarum::weights {
 namespace {
 
@@ -94,37 +92,51 @@ std::uint64_t begin_weight_file(const std::filesystem::path& path,
   }
 }
 
+WeightFileReader::WeightFileReader(const std::filesystem::path& directory,
+                                   const WeightFileName& name, const Catalogue& catalogue)
+    : file_(File::open_read(directory / name.file_name(), weight_format())),
+      part_(StoreShards(catalogue.total_bytes(), name.parts).of(name.part)) {
+  require_catalogue(file_, catalogue);
+  require(file_, "weight_version", name.version.value());
+  require(file_, "base_version", name.base.value());
+  require(file_, "part", name.part);
+  require(file_, "parts", name.parts);
+  payload_bytes_ = static_cast<std::int64_t>(weights::payload_bytes(file_));
+  if (!name.is_full() || payload_bytes_ == part_.size()) return;
+  throw UserError("the file holds " + std::to_string(payload_bytes_) + " bytes of a part of " +
+                      std::to_string(part_.size()),
+                  file_.path().string(), write_again);
+}
+
+std::vector<base::Digest> WeightFileReader::digests() const {
+  const auto blocks = static_cast<std::uint64_t>(StoreLayout::blocks_of(part_));
+  const auto words = file_.read_dataset<std::uint64_t>("digests", storage::Extent{blocks, 2});
+  std::vector<base::Digest> digests;
+  for (std::size_t i = 0; i < words.size(); i += 2) digests.push_back({words[i], words[i + 1]});
+  return digests;
+}
+
+void WeightFileReader::read(std::int64_t offset, std::span<std::byte> to) const {
+  if (!to.empty()) file_.read_rows("payload", static_cast<std::uint64_t>(offset), to);
+}
+
+void WeightFileReader::read_all(std::span<std::byte> to) const { read_payload(file_, to); }
+
 void read_weight_file(const std::filesystem::path& directory, const WeightFileName& name,
                       const Catalogue& catalogue, std::span<std::byte> bytes,
                       std::vector<base::Digest>& digests) {
-  const File file = File::open_read(directory / name.file_name(), weight_format());
-  require_catalogue(file, catalogue);
-  require(file, "weight_version", name.version.value());
-  require(file, "base_version", name.base.value());
-  require(file, "part", name.part);
-  require(file, "parts", name.parts);
+  const WeightFileReader file(directory, name, catalogue);
+  digests = file.digests();
+  if (name.is_full()) return file.read_all(bytes);
+  base::Bytes frames(static_cast<std::size_t>(file.payload_bytes()));
+  file.read_all(frames);
   const Range range = StoreShards(catalogue.total_bytes(), name.parts).of(name.part);
-  const auto blocks = static_cast<std::uint64_t>(StoreLayout::blocks_of(range));
-  const auto words = file.read_dataset<std::uint64_t>("digests", storage::Extent{blocks, 2});
-  digests.clear();
-  for (std::size_t i = 0; i < words.size(); i += 2) digests.push_back({words[i], words[i + 1]});
-  const std::uint64_t length = payload_bytes(file);
-  if (name.is_full()) {
-    if (length != bytes.size()) {
-      throw UserError("the file holds " + std::to_string(length) + " bytes of a part of " +
-                          std::to_string(bytes.size()),
-                      file.path().string(), write_again);
-    }
-    return read_payload(file, bytes);
-  }
-  base::Bytes frames(static_cast<std::size_t>(length));
-  read_payload(file, frames);
   try {
     DeltaDecoder(catalogue.type())
         .apply(frames, {name.base, name.version}, range.begin / element_bytes(catalogue.type()),
                bytes);
   } catch (const CorruptDelta& error) {
-    throw UserError(error.what(), file.path().string(), write_again);
+    throw UserError(error.what(), (directory / name.file_name()).string(), write_again);
   }
 }
 

@@ -44,19 +44,6 @@ std::optional<PartChain> chain_to(std::span<const WeightFileName> all, base::Wei
   return chain;
 }
 
-std::optional<CompleteVersion> complete(std::span<const WeightFileName> all,
-                                        std::int64_t image_bytes, const VersionKey& key) {
-  CompleteVersion found{key.first, {}};
-  const StoreShards shards(image_bytes, key.second);
-  for (int part = 0; part < key.second; ++part) {
-    std::optional<PartChain> chain = PartChain();
-    if (shards.of(part).size() > 0) chain = chain_to(all, key.first, part, key.second);
-    if (!chain) return std::nullopt;
-    found.chains.push_back(std::move(*chain));
-  }
-  return found;
-}
-
 }  // namespace
 
 std::string WeightFileName::file_name() const {
@@ -94,6 +81,28 @@ std::vector<WeightFileName> list_weight_files(storage::FileSystem& files,
   return all;
 }
 
+std::optional<CompleteVersion> complete_version(std::span<const WeightFileName> all,
+                                                std::int64_t image_bytes, const VersionKey& key) {
+  CompleteVersion found{key.first, {}};
+  const StoreShards shards(image_bytes, key.second);
+  for (int part = 0; part < key.second; ++part) {
+    std::optional<PartChain> chain = PartChain();
+    if (shards.of(part).size() > 0) chain = chain_to(all, key.first, part, key.second);
+    if (!chain) return std::nullopt;
+    found.chains.push_back(std::move(*chain));
+  }
+  return found;
+}
+
+std::span<const WeightFileName> after(const PartChain& chain, base::WeightVersion held) {
+  const std::span<const WeightFileName> all(chain);
+  if (!held.valid()) return all;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].version == held) return all.subspan(i + 1);
+  }
+  return all;
+}
+
 std::optional<CompleteVersion> newest_complete(std::span<const WeightFileName> all,
                                                std::int64_t image_bytes,
                                                const std::set<VersionKey>& excluded) {
@@ -101,7 +110,7 @@ std::optional<CompleteVersion> newest_complete(std::span<const WeightFileName> a
   for (const WeightFileName& one : all) keys.emplace(one.version, one.parts);
   for (const VersionKey& key : keys) {
     if (excluded.contains(key)) continue;
-    if (auto found = complete(all, image_bytes, key)) return found;
+    if (auto found = complete_version(all, image_bytes, key)) return found;
   }
   return std::nullopt;
 }

@@ -47,6 +47,15 @@ using VersionKey = std::pair<base::WeightVersion, int>;  ///< version, parts
     std::span<const WeightFileName> all, std::int64_t image_bytes,
     const std::set<VersionKey>& excluded = {});
 
+/// The version of the key, if every part has a chain.
+[[nodiscard]] std::optional<CompleteVersion> complete_version(std::span<const WeightFileName> all,
+                                                              std::int64_t image_bytes,
+                                                              const VersionKey& key);
+/// What of a chain whoever has version `held` still needs: the files after it, if the chain goes
+/// through it, otherwise all.
+[[nodiscard]] std::span<const WeightFileName> after(const PartChain& chain,
+                                                    base::WeightVersion held);
+
 /// Of the files of part `part` those that nobody needs: older than its second newest full image,
 /// and than the one that the newest complete version starts from.
 [[nodiscard]] std::vector<WeightFileName> needless_files(std::span<const WeightFileName> all,

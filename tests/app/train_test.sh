@@ -20,8 +20,12 @@ same "weights that are compared after each change" "$first" "$(trained equal 3 -
 same "weights by broadcast" "$first" "$(trained broadcast 4 --buffer-ranks 2 --trainer-ranks 1 --weight-carrier broadcast)"
 same "weights by broadcast, async with staleness 0" "$first" "$(trained broadcast0 4 --trainer-ranks 1 --mode async --max-weight-staleness 0 --weight-carrier broadcast)"
 same "weights by broadcast, colocated" "$first" "$(trained broadcast1 1 --colocate --weight-carrier broadcast)"
-same "weights as files beside" "$first" "$(trained file 4 --buffer-ranks 2 --trainer-ranks 1 --samples-jsonl --save-hf "$work/hf" --weight-carrier file --weight-directory "$work/w")"
-same "weights as files beside, colocated" "$first" "$(trained file1 1 --colocate --weight-carrier file --weight-directory "$work/w1")"
+same "weights from files" "$first" "$(trained file 4 --buffer-ranks 2 --trainer-ranks 1 --samples-jsonl --save-hf "$work/hf" --weight-carrier file --weight-directory "$work/w")"
+same "weights from files, colocated" "$first" "$(trained file1 1 --colocate --weight-carrier file --weight-directory "$work/w1")"
+same "weights from files, async with staleness 0" "$first" \
+  "$(trained file0 4 --trainer-ranks 1 --mode async --max-weight-staleness 0 --check-weight-update-equal --weight-carrier file --weight-directory "$work/w0")"
+checks=$((checks + 1))
+! grep -h "is taken from the buffer ranks" "$work"/file*.out || fail "an engine did not read files"
 same "full weight images" "$first" "$(trained full 3 --trainer-ranks 1 --update-weight-mode full)"
 
 same "a sampling seed that is the run's" "$first" "$(trained sampling7 3 --trainer-ranks 1 --rollout-seed 7)"
@@ -114,6 +118,9 @@ with h5py.File(sys.argv[1]) as file:
 PYTHON
 fi
 
+# --resume, where there is no checkpoint to go on from: the run begins anew in its own directory, and in no other's.
+same "weights from files, begun anew" "$first" "$(trained file0 4 --trainer-ranks 1 --resume --weight-carrier file --weight-directory "$work/w0")"
+
 # What is wrong with files is one line; a damaged version has an older one before it.
 damaged=("${other[@]}" --run-name damaged --weight-directory)
 refused 2 "no-such: there is no such directory; " -- "${damaged[@]}" "$work/no-such"
@@ -121,6 +128,7 @@ refused 2 "w1: no weight version can be used; the newest: .*of another model" --
 refused 2 "\-\-weight-directory: the carrier 'file' has no directory" -- "${other[@]}"
 refused 2 "\-\-weight-directory: only the carrier 'file' has a directory" -- "${other[@]}" --weight-carrier auto --weight-directory "$work/w"
 refused 4 "w: the directory holds weight versions already" -- "${flags[@]}" --run-name again2 --trainer-ranks 1 --weight-carrier file --weight-directory "$work/w"
+refused 4 "w: the directory holds weight versions already" -- "${flags[@]}" --run-name again2 --resume --trainer-ranks 1 --weight-carrier file --weight-directory "$work/w"
 refused 2 "sync.out: the directory cannot be read: " -- "${damaged[@]}" "$work/sync.out"
 /usr/bin/python3 - "$delta" <<'PYTHON'
 import sys

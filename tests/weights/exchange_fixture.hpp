@@ -2,6 +2,7 @@
 
 #include <array>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 
 #include "evolving_weights.hpp"
 #include "support/mpi_test.hpp"
+#include "support/shared_directory.hpp"
 
 namespace physarum::weights::test {
 
@@ -50,10 +52,10 @@ inline void each_layout(const std::function<void(const Shape&)>& work) {
 }
 
 /// For parametrised tests.
-inline const auto every_carrier =
-    testing::Values(WeightCarrier::rma, WeightCarrier::messages, WeightCarrier::broadcast);
+inline const auto every_carrier = testing::Values(WeightCarrier::rma, WeightCarrier::messages,
+                                                  WeightCarrier::broadcast, WeightCarrier::file);
 inline std::string carrier_name(const testing::TestParamInfo<WeightCarrier>& info) {
-  constexpr std::array names = {"auto", "rma", "messages", "broadcast"};
+  constexpr std::array names = {"auto", "rma", "messages", "broadcast", "file"};
   return names[static_cast<std::size_t>(info.param)];
 }
 
@@ -68,7 +70,8 @@ class Circle {
         published_(catalogue_, changes),
         expected_(catalogue_, changes),
         image_(catalogue_),
-        exchange_(WeightExchange::make(members_of(layout_), catalogue_, options, deadline())),
+        exchange_(WeightExchange::make(members_of(layout_), catalogue_, with_directory(options),
+                                       deadline())),
         hook_([this] { return exchange_.store() != nullptr && exchange_.store()->advance(); }) {}
 
   [[nodiscard]] parallel::Layout& layout() { return layout_; }
@@ -120,6 +123,12 @@ class Circle {
   }
 
  private:
+  [[nodiscard]] WeightOptions with_directory(WeightOptions options) {
+    if (options.carrier == WeightCarrier::file && options.directory.empty()) {
+      options.directory = directory_.emplace(world()).path().string();
+    }
+    return options;
+  }
   [[nodiscard]] base::Deadline deadline() const { return base::Deadline::in(patience_s_); }
   double patience_s_ = 100;
   parallel::Layout layout_;
@@ -127,6 +136,7 @@ class Circle {
   EvolvingWeights published_;
   EvolvingWeights expected_;
   Image image_;
+  std::optional<physarum::test::SharedDirectory> directory_;  // of the carrier `file`
   WeightExchange exchange_;
   parallel::ProgressHook hook_;
 };

@@ -14,7 +14,7 @@ versions=${1:-10000}
 engines=${2:-5}
 shift $(($# < 2 ? $# : 2))
 carriers=("$@")
-[ $# -gt 0 ] || carriers=(rma messages broadcast)
+[ $# -gt 0 ] || carriers=(rma messages broadcast file)
 buffers=2
 ranks=$((buffers + 1 + engines))
 work=$(mktemp -d)

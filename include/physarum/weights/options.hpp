@@ -21,8 +21,7 @@ enum class WeightCarrier {
   rma,        ///< one-sided reads from a window that spans buffer and engine ranks
   messages,   ///< point-to-point with the buffer ranks
   broadcast,  ///< buffer ranks send all versions to all engines
-  file,  ///< ... write them into a directory, for engines of other jobs; those of this one read
-         ///< the store as with automatic
+  file,       ///< ... write them into a directory, where engines of this job and of others read
 };
 
 /// How weights travel from trainers to engines.
