@@ -87,6 +87,17 @@ bool Publisher::Impl::delta_pays() const {
          rule_.delta_pays(sampled_density(published_.span(), next_.span(), layout_.type()));
 }
 
+/// How long a buffer rank took to apply the last delta, which an engine applies, too.
+void Publisher::Impl::learn_of_fold() {
+  if (!is_first() || last_density_ == 0 || layout_.mode() != UpdateMode::automatic) return;
+  const auto content = access_.load(0, StoreWords::content(active_slot_));
+  const std::int64_t shard = layout_.shard(0).size();
+  if (content != StoreWords::of(last_) || shard == 0) return;
+  const auto seconds = static_cast<double>(access_.load(0, StoreWords::fold_ns)) * 1e-9;
+  rule_.delta_was_applied(last_density_, seconds * static_cast<double>(layout_.image_bytes()) /
+                                             static_cast<double>(shard));
+}
+
 bool Publisher::Impl::encode(DeltaStep step, Report& report) {
   const base::Stopwatch watch;
   for (std::size_t i = 0; i < regions_.size(); ++i) {
@@ -112,6 +123,7 @@ Publisher::Impl::Report Publisher::Impl::prepare(base::WeightVersion version) {
   Report report;
   report.version = version.value();
   const base::Stopwatch watch;
+  learn_of_fold();
   bool delta = delta_possible() && delta_pays();
   if (delta && is_first()) {
     if (serve_store_) serve_store_();
@@ -254,6 +266,7 @@ PublishResult Publisher::Impl::publish(base::WeightVersion version,
     entries_[static_cast<std::size_t>(next_entry_)] = version;
     next_entry_ = (next_entry_ + 1) % layout_.ring();
   }
+  last_density_ = full ? 0 : result.density;
   ++published_count_;
   if (layout_.ring() > 0) std::swap(next_, published_);
   base_known_ = true;

@@ -47,6 +47,7 @@ class Publisher::Impl {
   Report prepare(base::WeightVersion version);
   bool encode(DeltaStep step, Report& report);
   [[nodiscard]] bool delta_pays() const;
+  void learn_of_fold();
   [[nodiscard]] PublishResult decide(const std::vector<Report>& reports) const;
   void open_slot(const base::Deadline& deadline);
   void put_full(const base::Deadline& deadline);
@@ -77,6 +78,7 @@ class Publisher::Impl {
   std::int64_t published_count_ = 0;
   std::int64_t next_entry_ = 0;
   std::vector<base::WeightVersion> entries_;  // version to which the delta in each entry led
+  double last_density_ = 0;                   // of the delta to last_; 0: it is a full image
 };
 
 }  // namespace physarum::weights

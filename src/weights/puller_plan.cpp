@@ -50,7 +50,7 @@ bool WordsCopy::same_places(const WordsCopy& other) const {
   for (std::int64_t word = 0; word < StoreWords::count(ring_); ++word) {
     // The others say nothing about what is in a place.
     if (word == StoreWords::newest || word == StoreWords::busy || word == StoreWords::wanted ||
-        word == StoreWords::filed) {
+        word == StoreWords::filed || word == StoreWords::fold_ns) {
       continue;
     }
     if (at(word) != other.at(word)) return false;

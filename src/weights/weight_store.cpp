@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "physarum/base/deadline.hpp"
 #include "physarum/base/logging.hpp"
 
 #include "store_words.hpp"
@@ -73,12 +74,16 @@ bool WeightStore::Impl::still_current() const {
 
 /// True when the delta is in, or was given up.
 bool WeightStore::Impl::fold_some() {
+  const base::Stopwatch watch;
   access_.sync();
   try {
     const auto regions = layout_.regions_of_buffer(buffer_);
     const std::int64_t frame_bytes = DeltaEncoder::frame_elements * element_bytes(layout_.type());
     for (std::int64_t done = 0; fold_->region < regions.size(); done += frame_bytes) {
-      if (done >= turn_bytes) return false;
+      if (done >= turn_bytes) {
+        fold_->seconds += watch.seconds();
+        return false;
+      }
       fold_frame(frames_of(regions[fold_->region]));
     }
   } catch (const CorruptDelta& error) {
@@ -87,6 +92,8 @@ bool WeightStore::Impl::fold_some() {
     return true;
   }
   access_.sync();
+  access_.store(buffer_, StoreWords::fold_ns,
+                static_cast<std::uint64_t>((fold_->seconds + watch.seconds()) * 1e9));
   access_.store(buffer_, StoreWords::content(fold_->slot), StoreWords::of(fold_->step.target));
   return true;
 }

@@ -36,6 +36,7 @@ class WeightStore::Impl {
     std::int64_t entry = 0;
     std::size_t region = 0;
     std::size_t offset = 0;  // in the region's frames
+    double seconds = 0;      // so far
   };
   [[nodiscard]] std::optional<Fold> next_fold() const;
   [[nodiscard]] bool still_current() const;
