@@ -7,9 +7,10 @@ namespace physarum::app {
 std::int64_t engine_weight_bytes(const Setup& setup) {
   const auto image = setup.catalogue->total_bytes();
   const auto forms = 2 * image + weights::carrier_bytes(setup.configuration.weights, image);
-  if (!setup.model.tie_word_embeddings) return forms;
-  const auto element = image / setup.catalogue->total_elements();
-  return forms + setup.model.vocab_size * setup.model.hidden_size * element;
+  const auto elements = setup.catalogue->total_elements();
+  const auto twice =
+      setup.model.tie_word_embeddings ? setup.model.vocab_size * setup.model.hidden_size : 0;
+  return forms + twice * (image / elements) + rollout::weight_change_bytes(elements + twice);
 }
 
 rollout::EngineMemory engine_share(const Setup& setup) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "physarum/rollout/options.hpp"
+
 namespace physarum::rollout {
 namespace {
 
@@ -19,7 +21,15 @@ std::int64_t elements_of(std::span<const EngineParameter> parameters) {
   return elements;
 }
 
+/// Differences that are worth remembering.
+std::int64_t most_differences(std::int64_t elements) { return elements / elements_a_difference; }
+
 }  // namespace
+
+/// One more tells that there are too many.
+std::int64_t weight_change_bytes(std::int64_t elements) {
+  return (most_differences(elements) + 1) * static_cast<std::int64_t>(sizeof(KeptElement));
+}
 
 void WeightChange::forget() {
   present_ = {};
@@ -37,7 +47,8 @@ bool WeightChange::find(std::span<const EngineParameter> parameters, base::Weigh
     forget();
     present_ = present;
     target_ = image.version();
-    most_ = static_cast<std::size_t>(elements_of(parameters) / elements_a_difference);
+    most_ = static_cast<std::size_t>(most_differences(elements_of(parameters)));
+    different_.reserve(most_ + 1);  // memory is taken where it is written, and never twice
   }
   const auto width = weights::element_bytes(image.catalogue().type());
   while (parameter_ < parameters.size() && !too_many_ && budget_bytes > 0) {

@@ -37,6 +37,20 @@ TEST(MemoryPlan, follows_the_options_that_cost_memory) {
   EXPECT_NE(plan_for(4)[2], plan_for(4, {"--kv-cache-bytes", "200000000"})[2]);
 }
 
+TEST(MemoryPlan, counts_what_differs_while_weights_change) {
+  const parallel::Communicator alone;
+  const auto setup = load_setup(
+      "check",
+      {"--hf-checkpoint", std::string(PHYSARUM_INPUTS) + "/model-small", "--num-rollout", "1"},
+      Needs::circle, alone, 4);
+  ASSERT_TRUE(setup.model.tie_word_embeddings);
+  const auto image = setup.catalogue->total_bytes();
+  const auto table = setup.model.vocab_size * setup.model.hidden_size;
+  const auto differing = rollout::weight_change_bytes(setup.catalogue->total_elements() + table);
+  EXPECT_NEAR(static_cast<double>(differing), static_cast<double>(image + 2 * table) / 16, 16);
+  EXPECT_EQ(engine_weight_bytes(setup), 2 * image + 2 * table + differing);
+}
+
 TEST(MemoryPlan, a_split_model_costs_each_rank_less) {
   const auto first_number = [](const std::string& line) {
     return std::stod(line.substr(line.find(": ") + 2));

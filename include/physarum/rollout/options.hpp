@@ -29,6 +29,10 @@ struct EngineMemory {
   std::int64_t weight_bytes = 0;  ///< what the engine's weights take of it, in all forms
 };
 
+/// What an engine remembers at most of a change of weights, while it goes on with the old ones: of
+/// so many elements those that differ, where they are few.
+[[nodiscard]] std::int64_t weight_change_bytes(std::int64_t elements);
+
 /// How answers are drawn, for training and for evaluation, and what an engine may hold.
 struct RolloutOptions {
   double temperature = 1.0;  ///< > 0: the trainer divides its logits by the same
