@@ -7,6 +7,7 @@
 #include "physarum/weights/delta_codec.hpp"
 
 #include "frame_encoder.hpp"
+#include "store_layout.hpp"
 
 namespace physarum::weights {
 namespace {
@@ -29,6 +30,13 @@ struct DeltaEncoder::Impl {
     std::int64_t first_element;
     DeltaStep step;
     std::size_t limit;  // bytes
+    std::span<base::Digest> digests;
+    /// Of the blocks of a range of bytes.
+    [[nodiscard]] std::span<base::Digest> digests_of(std::size_t offset, std::size_t length) const {
+      if (digests.empty()) return {};
+      constexpr auto block = static_cast<std::size_t>(StoreLayout::block_bytes);
+      return digests.subspan(offset / block, (length + block - 1) / block);
+    }
   };
 
   /// Appends frames `begin` to `end`, until there are more than `work.limit` bytes.
@@ -41,7 +49,8 @@ struct DeltaEncoder::Impl {
       const std::size_t length = std::min(frame_bytes, work.after.size() - offset);
       changed += encoder.append_frame(
           work.before.subspan(offset, length), work.after.subspan(offset, length),
-          work.first_element + static_cast<std::int64_t>(offset / width), work.step, out);
+          work.first_element + static_cast<std::int64_t>(offset / width), work.step,
+          work.digests_of(offset, length), out);
     }
     return changed;
   }
@@ -86,11 +95,13 @@ DeltaEncoder::~DeltaEncoder() = default;
 std::optional<std::int64_t> DeltaEncoder::encode(std::span<const std::byte> before,
                                                  std::span<const std::byte> after,
                                                  std::int64_t first_element, DeltaStep step,
-                                                 std::int64_t capacity_bytes, base::Bytes& out) {
+                                                 std::int64_t capacity_bytes, base::Bytes& out,
+                                                 std::span<base::Digest> digests) {
   base::expects(before.size() == after.size() && after.size() % impl_->width == 0,
                 "both states hold the same whole elements");
-  const Impl::Work work{before, after, first_element, step,
-                        out.size() + static_cast<std::size_t>(capacity_bytes)};
+  const Impl::Work work{
+      before, after, first_element, step, out.size() + static_cast<std::size_t>(capacity_bytes),
+      digests};
   const std::size_t frame_bytes = static_cast<std::size_t>(frame_elements) * impl_->width;
   const std::size_t frames = (after.size() + frame_bytes - 1) / frame_bytes;
   if (impl_->encoders.size() > 1 && frames > 1) {

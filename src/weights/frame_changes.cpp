@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "changed_elements.hpp"
+#include "keyed_sums.hpp"
 
 namespace physarum::weights {
 namespace {
@@ -16,9 +17,9 @@ constexpr double far_share = 0.8;
 /// changed ones are looked at.
 constexpr std::size_t elements_at_once = 4096;
 
-template <class Element>
+template <class Element, class Sums>
 void find_changes_of(const std::byte* before, const std::byte* after, std::size_t elements,
-                     Changes& changes) {
+                     const Sums& note, Changes& changes) {
   const FindChanged find = find_changed(sizeof(Element));
   std::uint32_t positions[elements_at_once + position_slack];
   // Two counters each: the next change mostly has the same distance, and would wait for one.
@@ -37,6 +38,7 @@ void find_changes_of(const std::byte* before, const std::byte* after, std::size_
       const auto down = static_cast<Element>(was - is);
       const auto bits = static_cast<std::uint32_t>(std::bit_width(std::min(up, down)));
       *to++ = {static_cast<std::uint32_t>(position), is, bits};
+      note(position, was, is);
       ++with_distance_bits[i % 2][bits];
     }
   }
@@ -46,14 +48,22 @@ void find_changes_of(const std::byte* before, const std::byte* after, std::size_
   }
 }
 
+template <class Element>
+void find_and_note(const std::byte* before, const std::byte* after, std::size_t elements,
+                   std::span<base::Digest> digests, Changes& changes) {
+  if (digests.empty()) return find_changes_of<Element>(before, after, elements, NoSums{}, changes);
+  const ChangedSums<Element> note(digests, 0);
+  find_changes_of<Element>(before, after, elements, note, changes);
+}
+
 }  // namespace
 
 void find_changes(const std::byte* before, const std::byte* after, std::size_t elements,
-                  std::size_t width, Changes& changes) {
+                  std::size_t width, std::span<base::Digest> digests, Changes& changes) {
   if (width == 2) {
-    find_changes_of<std::uint16_t>(before, after, elements, changes);
+    find_and_note<std::uint16_t>(before, after, elements, digests, changes);
   } else {
-    find_changes_of<std::uint32_t>(before, after, elements, changes);
+    find_and_note<std::uint32_t>(before, after, elements, digests, changes);
   }
 }
 

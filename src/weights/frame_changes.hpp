@@ -3,7 +3,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
+
+#include "physarum/base/hash.hpp"
 
 #include "delta_frame.hpp"
 
@@ -29,9 +32,10 @@ struct Changes {
   std::vector<std::byte> planes[most_planes];
 };
 
-/// Finds what differs between two states of a frame's elements, each of `width` bytes.
+/// Finds what differs between two states of a frame's elements, each of `width` bytes. Brings
+/// `digests`, of the frame's blocks before, to those after; none: nobody keeps them.
 void find_changes(const std::byte* before, const std::byte* after, std::size_t elements,
-                  std::size_t width, Changes& changes);
+                  std::size_t width, std::span<base::Digest> digests, Changes& changes);
 
 /// The residue bits for which near and far values together are shortest.
 [[nodiscard]] unsigned best_residue_bits(const Changes& changes, std::size_t width);

@@ -124,9 +124,10 @@ void FrameEncoder::append_changes(std::span<const std::byte> after, FrameBody& b
 
 std::size_t FrameEncoder::append_frame(std::span<const std::byte> before,
                                        std::span<const std::byte> after, std::int64_t first,
-                                       DeltaStep step, base::Bytes& out) {
+                                       DeltaStep step, std::span<base::Digest> digests,
+                                       base::Bytes& out) {
   const std::size_t elements = after.size() / width_;
-  find_changes(before.data(), after.data(), elements, width_, changes_);
+  find_changes(before.data(), after.data(), elements, width_, digests, changes_);
   if (changes_.count == 0) return 0;
   FrameBody body{};
   body.base = step.base.value();

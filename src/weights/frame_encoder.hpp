@@ -21,9 +21,10 @@ class FrameEncoder {
   explicit FrameEncoder(std::size_t width);
 
   /// Appends the frame that leads from `before` to `after`, the elements from `first` on; nothing
-  /// if nothing changed. Returns the count of changed elements.
+  /// if nothing changed. Returns the count of changed elements. `digests` as find_changes().
   std::size_t append_frame(std::span<const std::byte> before, std::span<const std::byte> after,
-                           std::int64_t first, DeltaStep step, base::Bytes& out);
+                           std::int64_t first, DeltaStep step, std::span<base::Digest> digests,
+                           base::Bytes& out);
 
  private:
   struct FreeContext {

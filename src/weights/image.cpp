@@ -51,6 +51,7 @@ void Image::copy_from(const Image& other) {
   base::expects(catalogue_->hash() == other.catalogue_->hash(), "images of one catalogue");
   std::memcpy(bytes().data(), other.bytes().data(), bytes().size());
   version_ = other.version_;
+  block_digests_ = other.block_digests_;
 }
 
 std::vector<base::Digest> Image::tensor_digests() const {

@@ -57,10 +57,10 @@ std::span<const std::byte> Publisher::Impl::next_bytes(const Region& region) con
   return slice(next_.span(), {region.bytes.begin - share_.begin, region.bytes.end - share_.begin});
 }
 
-std::span<const base::Digest> Publisher::Impl::digests_of(const Region& region) const {
+std::span<base::Digest> Publisher::Impl::digests_of(const Region& region) {
   const std::int64_t first = (region.bytes.begin - share_.begin) / StoreLayout::block_bytes;
   const std::int64_t count = StoreLayout::blocks_of(region.bytes);
-  return slice(std::span<const base::Digest>(digests_), {first, first + count});
+  return slice(std::span(digests_), {first, first + count});
 }
 
 bool Publisher::Impl::delta_possible() const {
@@ -96,7 +96,7 @@ bool Publisher::Impl::encode(DeltaStep step, Report& report) {
         encoder_.encode(slice(std::span<const std::byte>(published_.span()),
                               {region.bytes.begin - share_.begin, region.bytes.end - share_.begin}),
                         next_bytes(region), region.bytes.begin / element_bytes(layout_.type()),
-                        step, region.capacity, frames_[i]);
+                        step, region.capacity, frames_[i], digests_of(region));
     if (!changed) return false;
     report.changed += *changed;
     lengths_[i] = frames_[i].size();
@@ -123,7 +123,8 @@ Publisher::Impl::Report Publisher::Impl::prepare(base::WeightVersion version) {
   }
   delta = delta && encode({last_, version}, report);
   report.full = delta ? 0 : 1;
-  make_block_digests(next_.span(), digests_, team_);
+  // A delta's encoder has brought them from the last version to this one.
+  if (!delta) make_block_digests(next_.span(), digests_, team_);
   report.encode_s = watch.seconds();
   return report;
 }

@@ -52,7 +52,7 @@ class Publisher::Impl {
   void put_full(const base::Deadline& deadline);
   void put_delta(const base::Deadline& deadline);
   void make_visible(const PublishResult& result);
-  [[nodiscard]] std::span<const base::Digest> digests_of(const Region& region) const;
+  [[nodiscard]] std::span<base::Digest> digests_of(const Region& region);
   [[nodiscard]] std::span<const std::byte> next_bytes(const Region& region) const;
   void for_each_buffer(const std::function<void(int)>& work) const;
 
@@ -70,7 +70,7 @@ class Publisher::Impl {
   DeltaRule rule_;
   std::vector<base::Bytes> frames_;     // by region
   std::vector<std::uint64_t> lengths_;  // of frames_, as they are put
-  std::vector<base::Digest> digests_;   // of the blocks of share_ in the next state
+  std::vector<base::Digest> digests_;   // of the blocks of share_: in state last_, then the next
   base::WeightVersion last_;
   bool base_known_ = false;  // published_ is what the store has
   std::int64_t active_slot_ = -1;
