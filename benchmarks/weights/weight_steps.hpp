@@ -14,10 +14,11 @@ class WeightSteps {
   explicit WeightSteps(std::int64_t elements);
   /// Changes about `density` of the elements.
   void step(double density);
-  [[nodiscard]] std::span<const std::uint16_t> state() const { return state_; }
+  /// As a trainer has them after a step: in fp32, rounded.
+  [[nodiscard]] std::span<const float> values() const { return values_; }
 
  private:
-  std::vector<std::uint16_t> state_;
+  std::vector<float> values_;
   std::mt19937_64 random_{20260101};
 };
 

@@ -25,12 +25,9 @@ void add_to_block(std::span<const std::byte> bytes, std::size_t offset, base::Di
   add_single_words(last, 1, keys + words, digest);
 }
 
-base::Digest digest_of_block(std::span<const std::byte> bytes, std::int64_t index) {
+std::span<const std::byte> block_at(std::span<const std::byte> bytes, std::int64_t index) {
   const std::size_t offset = static_cast<std::size_t>(index) * block;
-  const auto own = bytes.subspan(offset, std::min(block, bytes.size() - offset));
-  base::Digest digest = empty_sums(own.size());
-  add_to_block(own, 0, digest);
-  return digest;
+  return bytes.subspan(offset, std::min(block, bytes.size() - offset));
 }
 
 /// Calls use(index) for so many indices, each thread for a part of them.
@@ -44,11 +41,17 @@ void for_each_block(std::size_t blocks, base::ThreadTeam& team, const Use& use) 
 
 }  // namespace
 
+base::Digest digest_of_block(std::span<const std::byte> bytes) {
+  base::Digest digest = empty_sums(bytes.size());
+  add_to_block(bytes, 0, digest);
+  return digest;
+}
+
 void make_block_digests(std::span<const std::byte> bytes, std::vector<base::Digest>& digests,
                         base::ThreadTeam& team) {
   digests.resize(blocks_in(bytes.size()));
   for_each_block(digests.size(), team, [&](std::int64_t index) {
-    digests[static_cast<std::size_t>(index)] = digest_of_block(bytes, index);
+    digests[static_cast<std::size_t>(index)] = digest_of_block(block_at(bytes, index));
   });
 }
 
@@ -77,7 +80,7 @@ std::int64_t first_wrong_block(std::span<const std::byte> bytes,
   constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
   std::atomic<std::int64_t> first{none};
   for_each_block(blocks_in(bytes.size()), team, [&](std::int64_t index) {
-    if (digest_of_block(bytes, index) == digests[static_cast<std::size_t>(index)]) return;
+    if (digest_of_block(block_at(bytes, index)) == digests[static_cast<std::size_t>(index)]) return;
     std::int64_t before = first;
     while (index < before && !first.compare_exchange_weak(before, index)) {
     }

@@ -14,6 +14,9 @@ namespace physarum::weights {
 
 static_assert(sizeof(base::Digest) == StoreLayout::digest_bytes);
 
+/// Of one block, or of the last one, which may be short.
+[[nodiscard]] base::Digest digest_of_block(std::span<const std::byte> block);
+
 /// The digests of the blocks of `bytes`, which starts at a block's start.
 void make_block_digests(std::span<const std::byte> bytes, std::vector<base::Digest>& digests,
                         base::ThreadTeam& team);

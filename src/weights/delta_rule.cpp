@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "physarum/weights/convert.hpp"
+
 #include "changed_elements.hpp"
 
 namespace physarum::weights {
@@ -24,18 +26,20 @@ constexpr std::size_t most_samples = 2048;
 
 }  // namespace
 
-double sampled_density(std::span<const std::byte> before, std::span<const std::byte> after,
+double sampled_density(std::span<const std::byte> before, std::span<const float> values,
                        TransferType type) {
   const auto width = static_cast<std::size_t>(element_bytes(type));
   const std::size_t chunks = (before.size() + sample_bytes - 1) / sample_bytes;
   const std::size_t step = std::max<std::size_t>(1, chunks / most_samples);
   const FindChanged find = find_changed(width);
   std::vector<std::uint32_t> positions(sample_bytes / width + position_slack);
+  std::vector<std::byte> after(sample_bytes);
   std::size_t elements = 0;
   std::size_t changed = 0;
   for (std::size_t at = 0; at < before.size(); at += step * sample_bytes) {
     const std::size_t count = std::min(sample_bytes, before.size() - at) / width;
-    changed += find(before.data() + at, after.data() + at, count, positions.data());
+    to_transfer(values.subspan(at / width, count), type, std::span(after).first(count * width));
+    changed += find(before.data() + at, after.data(), count, positions.data());
     elements += count;
   }
   return elements == 0 ? 0 : static_cast<double>(changed) / static_cast<double>(elements);

@@ -9,10 +9,10 @@
 
 namespace physarum::weights {
 
-/// Share of the elements that differ, from a sample of up to about a million that is spread evenly;
-/// some hundred microseconds. Both sides have the same size.
+/// Share of the elements that rounded values will change, from a sample of up to about a million
+/// that is spread evenly; some hundred microseconds. A value for each element.
 [[nodiscard]] double sampled_density(std::span<const std::byte> before,
-                                     std::span<const std::byte> after, TransferType type);
+                                     std::span<const float> values, TransferType type);
 
 /// Is a delta on its way, with encoding and applying, faster than a full image?
 ///

@@ -12,7 +12,7 @@ namespace physarum::weights {
 namespace {
 
 /// How far ahead of a change its place is asked for.
-constexpr std::size_t changes_ahead = 24;
+constexpr std::size_t changes_ahead = 56;
 
 void require(bool condition, const char* what) {
   if (!condition) throw CorruptDelta(what);
@@ -63,8 +63,10 @@ void check_lengths(const OpenFrame& frame, std::size_t width) {
   }
 }
 
-/// Gaps to positions inside the frame; strictly ascending by construction.
+/// Gaps to positions inside the frame; strictly ascending by construction. Their places in memory,
+/// elements of `width` bytes from `image` on, are asked for as they become known.
 void read_positions(std::span<const std::byte> bytes, std::uint32_t count, std::uint32_t elements,
+                    const std::byte* image, std::size_t width,
                     std::vector<std::uint32_t>& positions) {
   positions.resize(count);
   const unsigned low = low_bits(count, elements);
@@ -74,6 +76,7 @@ void read_positions(std::span<const std::byte> bytes, std::uint32_t count, std::
     const std::uint64_t gap = bits.take_rice(low, elements >> low);
     require(next + gap < elements, "a change is beyond its frame");
     position = static_cast<std::uint32_t>(next + gap);
+    __builtin_prefetch(image + position * width, 1);
     next += gap + 1;
   }
   require(bits.at_end(), "a frame has more gaps than changes");
@@ -152,9 +155,11 @@ template <class Element, class Note>
 void FrameDecoder::apply_sparse(const OpenFrame& frame, std::byte* image, const Note& note) {
   const FrameBody& body = frame.body;
   auto payload = frame.payload;
-  read_positions(take(payload, body.near.bytes), body.near.count, body.elements, near_);
+  read_positions(take(payload, body.near.bytes), body.near.count, body.elements, image,
+                 sizeof(Element), near_);
   const auto residues = take(payload, residue_bytes(body));
-  read_positions(take(payload, body.far.bytes), body.far.count, body.elements, far_);
+  read_positions(take(payload, body.far.bytes), body.far.count, body.elements, image,
+                 sizeof(Element), far_);
   std::span<const std::byte> values[most_planes];
   for (std::size_t plane = 0; plane < width_; ++plane) {
     values[plane] = stream(payload, body.plane_wire_bytes[plane], body.far.count, planes_[plane]);

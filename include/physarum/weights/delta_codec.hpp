@@ -56,6 +56,13 @@ class DeltaEncoder {
                                      std::span<const std::byte> after, std::int64_t first_element,
                                      DeltaStep step, std::int64_t capacity_bytes, base::Bytes& out,
                                      std::span<base::Digest> digests = {});
+  /// The same from a state to fp32 values that are rounded to the transfer type on the way. The
+  /// state becomes that of the values (some of it, if nothing is returned).
+  std::optional<std::int64_t> encode_update(std::span<std::byte> state,
+                                            std::span<const float> values,
+                                            std::int64_t first_element, DeltaStep step,
+                                            std::int64_t capacity_bytes, base::Bytes& out,
+                                            std::span<base::Digest> digests);
 
  private:
   struct Impl;
