@@ -15,7 +15,9 @@ float cut_to_bf16(float value) {
 }
 }  // namespace
 
-WeightSteps::WeightSteps(std::int64_t elements) : values_(static_cast<std::size_t>(elements)) {
+WeightSteps::WeightSteps(std::int64_t elements)
+    : memory_(elements * 4, AlignedBytes::Fill::zeros),
+      values_(reinterpret_cast<float*>(memory_.span().data()), static_cast<std::size_t>(elements)) {
   // A uniform mantissa and some octaves: what matters to a delta is that values are not equal.
   for (float& value : values_) {
     const std::uint64_t bits = random_();

@@ -3,7 +3,8 @@
 #include <cstdint>
 #include <random>
 #include <span>
-#include <vector>
+
+#include "physarum/weights/image.hpp"
 
 namespace physarum::weights {
 
@@ -18,7 +19,8 @@ class WeightSteps {
   [[nodiscard]] std::span<const float> values() const { return values_; }
 
  private:
-  std::vector<float> values_;
+  AlignedBytes memory_;  // a trainer's is in huge pages too
+  std::span<float> values_;
   std::mt19937_64 random_{20260101};
 };
 
