@@ -10,8 +10,11 @@
 namespace physarum::weights {
 namespace {
 
-// Processor time of one core (docs/weights.md): of an element looked at, and of one that changed.
-constexpr double encode_look_s = 0.13e-9;
+// Processor time of one core (docs/weights.md): of an element looked at, and of one that changed;
+// of one that is rounded into a full image, with its digest, and of the digest where it arrives.
+constexpr double encode_look_s = 0.165e-9;
+constexpr double full_round_s = 0.21e-9;
+constexpr double full_verify_s = 0.03e-9;
 constexpr double encode_change_s = 4.6e-9;
 constexpr double apply_look_s = 0.05e-9;
 constexpr double apply_change_s = 3e-9;
@@ -67,7 +70,8 @@ void DeltaRule::delta_was_encoded(double density, double seconds) {
 bool DeltaRule::delta_pays(double density) const {
   if (!s_per_byte_) return true;
   const double moved = share_ + image_;
-  const double full_s = moved * width_ * *s_per_byte_;
+  const double full_s =
+      slowness_ * (share_ * full_round_s + image_ * full_verify_s) + moved * width_ * *s_per_byte_;
   const double delta_s = slowness_ * (encode_s(density) + apply_s(density)) +
                          moved * density * wire_bytes_a_change * *s_per_byte_;
   return delta_s < full_s;

@@ -16,10 +16,11 @@ namespace physarum::weights {
 
 /// Is a delta on its way, with encoding and applying, faster than a full image?
 ///
-/// A full image is put by trainers and read by an engine: twice the time a byte took in the last
-/// full publish. A delta costs a look at all elements and some nanoseconds a changed one, on both
-/// sides, and few bytes. What encoding costs here is learnt from each delta. Each trainer rank asks
-/// for its own share; one engine is counted, and its link taken to be as fast as this rank's.
+/// A full image is rounded, put by trainers and read and verified by an engine: some time for each
+/// element, and twice the time a byte took in the last full publish. A delta costs a look at all
+/// elements and some nanoseconds a changed one, on both sides, and few bytes. What encoding costs
+/// here is learnt from each delta. Each trainer rank asks for its own share; one engine is counted,
+/// and its link taken to be as fast as this rank's.
 class DeltaRule {
  public:
   /// Elements that this rank encodes, and that an engine applies to.

@@ -22,8 +22,9 @@ constexpr std::int64_t most_attempts = 1000;
 constexpr std::int64_t most_failures = 3;
 /// Frames that are applied together; a deadline is looked at in between.
 constexpr std::int64_t most_frames = 64;
-/// Fetched at a time: while the next bytes come, digests are made of these from the caches.
-constexpr std::int64_t round_bytes = std::int64_t{4} << 20;
+/// Fetched at a time: while the next bytes come, digests are made of these, from the outer cache.
+/// Shorter rounds, and a carrier that is waited for more often, cost more than they save.
+constexpr std::int64_t round_bytes = std::int64_t{16} << 20;
 
 }  // namespace
 

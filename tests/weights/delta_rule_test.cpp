@@ -36,7 +36,8 @@ TEST(DeltaRule, takes_the_delta_on_slow_links_and_the_full_image_on_fast_ones) {
     EXPECT_TRUE(rule.delta_pays(wanted.pays_at)) << wanted.gigabits_per_s;
     EXPECT_FALSE(rule.delta_pays(wanted.not_at)) << wanted.gigabits_per_s;
   }
-  EXPECT_FALSE(rule_on_link(1000).delta_pays(0));
+  EXPECT_TRUE(rule_on_link(1000).delta_pays(0));
+  EXPECT_FALSE(rule_on_link(1000).delta_pays(0.02));
 }
 
 TEST(DeltaRule, learns_that_this_processor_is_slow_and_forgets_it_in_time) {
