@@ -109,9 +109,9 @@ bool Publisher::Impl::encode(std::span<const float> values, DeltaStep step, Repo
     lengths_[i] = frames_[i].size();
     report.wire_bytes += static_cast<std::int64_t>(frames_[i].size() + sizeof lengths_[i]);
   }
-  rule_.delta_was_encoded(
-      static_cast<double>(report.changed) / static_cast<double>(share_.size() / width),
-      watch.seconds());
+  const std::int64_t elements = share_.size() / width;
+  rule_.delta_was_encoded(static_cast<double>(report.changed) / static_cast<double>(elements),
+                          watch.seconds());
   return true;
 }
 
