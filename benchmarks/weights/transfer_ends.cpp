@@ -1,7 +1,6 @@
 #include "transfer_ends.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include <sched.h>
 
@@ -63,13 +62,9 @@ TransferEnds::Way& TransferEnds::way_by(WeightCarrier carrier) {
 
 void TransferEnds::meet() { world_.barrier(base::Deadline::in(patience_s)); }
 
-void TransferEnds::stage(const WeightSteps& steps) {
-  const auto next = publisher_->next();
-  std::memcpy(next.data(), steps.state().data(), next.size());
-}
-
-PublishResult TransferEnds::publish() {
-  return publisher_->publish(base::WeightVersion(++version_), base::Deadline::in(patience_s));
+PublishResult TransferEnds::publish(const WeightSteps& steps) {
+  return publisher_->publish(base::WeightVersion(++version_), steps.values(),
+                             base::Deadline::in(patience_s));
 }
 
 PullResult TransferEnds::pull(std::int64_t version, WeightCarrier carrier) {

@@ -31,9 +31,8 @@ class TransferEnds {
   [[nodiscard]] bool is_trainer() const { return world_.rank() == 0; }
   /// Both ranks come here; rank 0 serves meanwhile.
   void meet();
-  /// Rank 0: what the next publish is to bring; and the publish.
-  void stage(const WeightSteps& steps);
-  PublishResult publish();
+  /// Rank 0: the next version, with these values.
+  PublishResult publish(const WeightSteps& steps);
   /// Rank 1: waits until the version is visible, and pulls it.
   PullResult pull(std::int64_t version, WeightCarrier carrier);
   /// How long `work` of rank 0 and `work` of rank 1 together took, from the first's start to the

@@ -1,7 +1,8 @@
 // Weights on their way between two ranks: rank 0 is trainer and buffer, rank 1 an engine.
 //   transfer_figures pull [MB]         a full pull by each carrier, and a bare loop of MPI_Get
-//   transfer_figures delta GBPS [MB]   from the call of publish to the verified image: a delta, a
-//                                      full image, MPI_Bcast; over links of so many Gb/s (0: none)
+//   transfer_figures delta GBPS [MB]   from the optimiser's values to the verified image: a delta,
+//                                      a full image, MPI_Bcast; over links of so many Gb/s (0:
+//                                      none)
 //   transfer_figures rates GBPS [MB]   at densities from 0.1 % to 50 %: Gb/s, percent, MB of the
 //                                      delta, ms of delta, full image and default, what it chose
 // A line for each figure: name, then values. ROUNDS: how often, in turns; medians are printed.
@@ -89,10 +90,7 @@ void print(parallel::Communicator& world, const char* name, double value) {
 
 void pull_part(parallel::Communicator& world, std::int64_t bytes) {
   TransferEnds ends(world, bytes, options_of(UpdateMode::full), {});
-  if (world.rank() == 0) {
-    ends.stage(WeightSteps(bytes / 2));
-    ends.publish();
-  }
+  if (world.rank() == 0) ends.publish(WeightSteps(bytes / 2));
   const std::uint64_t offset = ends.layout().slot_offset(0, 0);
   std::vector<double> bare_s, fetch_s[2], pull_s[2];
   {
@@ -152,12 +150,11 @@ struct Way {
   PullResult pulled;
 };
 
-/// One version from the call of publish to the verified image.
+/// One version from the values that the optimiser leaves to the verified image.
 Way bring(TransferEnds& ends, const WeightSteps& steps, std::int64_t version,
           WeightCarrier carrier = WeightCarrier::messages) {
   Way way;
-  if (ends.is_trainer()) ends.stage(steps);
-  way.total_s = ends.timed([&] { way.published = ends.publish(); },
+  way.total_s = ends.timed([&] { way.published = ends.publish(steps); },
                            [&] { way.pulled = ends.pull(version, carrier); });
   return way;
 }

@@ -3,7 +3,8 @@
 #include <cstdint>
 #include <random>
 #include <span>
-#include <vector>
+
+#include "physarum/weights/image.hpp"
 
 namespace physarum::weights {
 
@@ -14,10 +15,12 @@ class WeightSteps {
   explicit WeightSteps(std::int64_t elements);
   /// Changes about `density` of the elements.
   void step(double density);
-  [[nodiscard]] std::span<const std::uint16_t> state() const { return state_; }
+  /// As a trainer has them after a step: in fp32, rounded.
+  [[nodiscard]] std::span<const float> values() const { return values_; }
 
  private:
-  std::vector<std::uint16_t> state_;
+  AlignedBytes memory_;  // a trainer's is in huge pages too
+  std::span<float> values_;
   std::mt19937_64 random_{20260101};
 };
 

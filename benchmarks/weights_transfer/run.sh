@@ -2,7 +2,7 @@
 # Weights from a trainer to an engine: two ranks, an image of 269 MB (SmolLM2-135M in bf16), links simulated by the clock.
 #   benchmarks/run.sh weights_transfer [PART...]     parts: pull delta rates; all if none is named
 # pull:  a full pull by each carrier against a bare loop of MPI_Get, over shared memory and over TCP
-# delta: 1 % changed, from the call of publish to the verified image, against the full image by the same way and MPI_Bcast
+# delta: 1 % changed, from the optimiser's fp32 values to the verified image, against the full image by the same way and MPI_Bcast
 # rates: deltas and full images at links of 1 to 400 Gb/s and 0.1 to 50 % changed, and what the default chooses
 # ROUNDS: 5, in turns. MB: 269.
 set -euo pipefail

@@ -50,9 +50,9 @@ MemoryPlan memory_plan(const Setup& setup, const WeightPlan& share) {
   const double slots = 2 * image / buffers;
   const double ring = store - slots;
   const bool reference = options.training.loss.use_kl_loss;
-  // Compute weights, gradients, masters, two moments; the range that is published, twice.
+  // Compute weights, gradients, masters, two moments; the range that is published.
   const double training = 5 * flat + (reference ? flat : 0);
-  const double publishing = 2 * static_cast<double>(share.put.most) / mb;
+  const double publishing = static_cast<double>(share.put.most) / mb;
   const auto& checkpoint = options.checkpoint;
   const bool copies = checkpoint.async_save && !checkpoint.save.empty();
   const double saving = copies ? (checkpoint.save_optim ? 3 : 1) * flat / trainers : 0;

@@ -33,6 +33,9 @@ weights::WeightExchange wire_weights(parallel::Layout& layout, const Setup& setu
   members.is_buffer = layout.is_buffer();
   members.is_engine = layout.is_rollout();
   weights::WeightOptions options = setup.configuration.weights;
+  if (setup.configuration.rollout.check_weight_update_equal) {
+    options.pull_check = weights::PullCheck::every_byte;
+  }
   if (!trains && options.carrier == weights::WeightCarrier::file) {  // read at start, not written
     options.carrier = weights::WeightCarrier::automatic;
     options.directory.clear();

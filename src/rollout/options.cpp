@@ -278,7 +278,8 @@ void declare_options(base::OptionTable& table, RolloutOptions& o) {
                    {"abort", "retract", "in_place"});
   table.add_switch("check-weight-update-equal", o.check_weight_update_equal,
                    "after each change of weights, compare what the engine multiplies by with what "
-                   "was published, bit for bit; the run ends if they differ");
+                   "was published, bit for bit, and after each pull all bytes of the image with "
+                   "their digests; the run ends if they differ");
   table.topic("evaluation");
   table.add("eval-temperature", o.eval_temperature, "0: the likeliest token; unset: as in training",
             {0, 1e6});

@@ -58,6 +58,13 @@ FindChanged find_changed_baseline(std::size_t width) {
   return width == 2 ? &find_in_groups<2, group_mask<2>> : &find_in_groups<4, group_mask<4>>;
 }
 
+FindMoved find_moved_baseline() { return &find_moved_in_groups<group_mask<2>>; }
+
+FindMoved find_moved() {
+  const FindMoved avx2 = find_moved_avx2();
+  return avx2 != nullptr ? avx2 : find_moved_baseline();
+}
+
 FindChanged find_changed(std::size_t width) {
   const FindChanged avx2 = find_changed_avx2(width);
   return avx2 != nullptr ? avx2 : find_changed_baseline(width);

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "narrow_floats.hpp"
+
 namespace physarum::weights {
 
 /// Writes the positions of the elements whose bits differ, ascending, and returns how many they
@@ -12,12 +14,18 @@ namespace physarum::weights {
 using FindChanged = std::size_t (*)(const std::byte* before, const std::byte* after,
                                     std::size_t elements, std::uint32_t* positions);
 inline constexpr std::size_t position_slack = 4;
+/// The same, with bf16 elements before and the fp32 values that they are to be rounded from after.
+using FindMoved = std::size_t (*)(const std::byte* before, const float* values,
+                                  std::size_t elements, std::uint32_t* positions);
 
 /// The fastest one that this processor can run, for elements of so many bytes: 2 or 4.
 [[nodiscard]] FindChanged find_changed(std::size_t width);
 /// The single ones; nullptr if this processor cannot run it.
 [[nodiscard]] FindChanged find_changed_baseline(std::size_t width);
 [[nodiscard]] FindChanged find_changed_avx2(std::size_t width);
+[[nodiscard]] FindMoved find_moved();
+[[nodiscard]] FindMoved find_moved_baseline();
+[[nodiscard]] FindMoved find_moved_avx2();
 
 /// How far ahead of the comparison memory is asked for.
 inline constexpr std::size_t bytes_ahead = 8192;
@@ -63,6 +71,32 @@ static std::size_t find_in_groups(const std::byte* before, const std::byte* afte
   }
   for (; i < elements; ++i) {
     if (std::memcmp(before + i * Width, after + i * Width, Width) == 0) continue;
+    positions[count++] = static_cast<std::uint32_t>(i);
+  }
+  return count;
+}
+
+/// Rounded values are compared before they leave the nearest cache, and are then forgotten.
+template <GroupMask Mask>
+static std::size_t find_moved_in_groups(const std::byte* before, const float* values,
+                                        std::size_t elements, std::uint32_t* positions) {
+  constexpr std::size_t group = 64;
+  alignas(64) std::byte rounded[2 * group];
+  std::size_t count = 0;
+  std::size_t i = 0;
+  for (; i + group <= elements; i += group) {
+    for (std::size_t line = 0; line < 2 * group; line += 64) {
+      __builtin_prefetch(before + 2 * i + line + bytes_ahead);
+    }
+    for (std::size_t line = 0; line < group; line += 16) {
+      __builtin_prefetch(reinterpret_cast<const std::byte*>(values + i + line) + bytes_ahead);
+    }
+    narrow_floats(values + i, group, rounded);
+    count += append_positions(Mask(before + 2 * i, rounded), i, positions + count);
+  }
+  narrow_floats(values + i, elements - i, rounded);
+  for (std::size_t rest = 0; i < elements; ++i, ++rest) {
+    if (std::memcmp(before + 2 * i, rounded + 2 * rest, 2) == 0) continue;
     positions[count++] = static_cast<std::uint32_t>(i);
   }
   return count;

@@ -50,7 +50,14 @@ FindChanged find_changed_avx2(std::size_t width) {
                     : &find_in_groups<4, group_mask_avx2<4>>;
 }
 
+FindMoved find_moved_avx2() {
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("popcnt")) return nullptr;
+  return &find_moved_in_groups<group_mask_avx2<2>>;
+}
+
 #else
+
+FindMoved find_moved_avx2() { return nullptr; }
 
 FindChanged find_changed_avx2(std::size_t) { return nullptr; }
 

@@ -7,6 +7,7 @@
 #include "physarum/weights/delta_codec.hpp"
 
 #include "frame_encoder.hpp"
+#include "store_layout.hpp"
 
 namespace physarum::weights {
 namespace {
@@ -24,26 +25,48 @@ struct DeltaEncoder::Impl {
   }
 
   struct Work {
-    std::span<const std::byte> before;
-    std::span<const std::byte> after;
+    FrameStates states;  // of the whole range
     std::int64_t first_element;
     DeltaStep step;
     std::size_t limit;  // bytes
   };
 
+  /// A frame's part of the states.
+  [[nodiscard]] FrameStates part_of(const FrameStates& all, std::size_t frame) const {
+    constexpr auto block = static_cast<std::size_t>(StoreLayout::block_bytes);
+    const std::size_t first = frame * static_cast<std::size_t>(frame_elements);
+    FrameStates part = all;
+    part.elements = std::min(static_cast<std::size_t>(frame_elements), all.elements - first);
+    part.before += first * width;
+    if (all.after != nullptr) part.after += first * width;
+    if (all.values != nullptr) part.values += first;
+    if (all.write_back != nullptr) part.write_back += first * width;
+    if (!all.digests.empty()) part.digests = all.digests.subspan(first * width / block);
+    return part;
+  }
+
   /// Appends frames `begin` to `end`, until there are more than `work.limit` bytes.
   std::size_t append_frames(FrameEncoder& encoder, const Work& work, std::size_t begin,
                             std::size_t end, base::Bytes& out) const {
-    const std::size_t frame_bytes = static_cast<std::size_t>(frame_elements) * width;
     std::size_t changed = 0;
     for (std::size_t frame = begin; frame < end && out.size() <= work.limit; ++frame) {
-      const std::size_t offset = frame * frame_bytes;
-      const std::size_t length = std::min(frame_bytes, work.after.size() - offset);
-      changed += encoder.append_frame(
-          work.before.subspan(offset, length), work.after.subspan(offset, length),
-          work.first_element + static_cast<std::int64_t>(offset / width), work.step, out);
+      const auto first = work.first_element + static_cast<std::int64_t>(frame) * frame_elements;
+      changed += encoder.append_frame(part_of(work.states, frame), first, work.step, out);
     }
     return changed;
+  }
+
+  std::optional<std::int64_t> append_all(const Work& work, base::Bytes& out) {
+    constexpr auto most = static_cast<std::size_t>(frame_elements);
+    const std::size_t frames = (work.states.elements + most - 1) / most;
+    if (encoders.size() > 1 && frames > 1) {
+      const auto changed = append_together(work, frames, out);
+      if (!changed) return std::nullopt;
+      return static_cast<std::int64_t>(*changed);
+    }
+    const std::size_t changed = append_frames(encoders.front(), work, 0, frames, out);
+    if (out.size() > work.limit) return std::nullopt;
+    return static_cast<std::int64_t>(changed);
   }
 
   /// The same by all threads: each takes the next few frames and writes them into memory of their
@@ -86,21 +109,36 @@ DeltaEncoder::~DeltaEncoder() = default;
 std::optional<std::int64_t> DeltaEncoder::encode(std::span<const std::byte> before,
                                                  std::span<const std::byte> after,
                                                  std::int64_t first_element, DeltaStep step,
-                                                 std::int64_t capacity_bytes, base::Bytes& out) {
+                                                 std::int64_t capacity_bytes, base::Bytes& out,
+                                                 std::span<base::Digest> digests) {
   base::expects(before.size() == after.size() && after.size() % impl_->width == 0,
                 "both states hold the same whole elements");
-  const Impl::Work work{before, after, first_element, step,
-                        out.size() + static_cast<std::size_t>(capacity_bytes)};
-  const std::size_t frame_bytes = static_cast<std::size_t>(frame_elements) * impl_->width;
-  const std::size_t frames = (after.size() + frame_bytes - 1) / frame_bytes;
-  if (impl_->encoders.size() > 1 && frames > 1) {
-    const auto changed = impl_->append_together(work, frames, out);
-    if (!changed) return std::nullopt;
-    return static_cast<std::int64_t>(*changed);
+  const FrameStates states{.before = before.data(),
+                           .after = after.data(),
+                           .digests = digests,
+                           .elements = after.size() / impl_->width};
+  return impl_->append_all(
+      {states, first_element, step, out.size() + static_cast<std::size_t>(capacity_bytes)}, out);
+}
+
+std::optional<std::int64_t> DeltaEncoder::encode_update(std::span<std::byte> state,
+                                                        std::span<const float> values,
+                                                        std::int64_t first_element, DeltaStep step,
+                                                        std::int64_t capacity_bytes,
+                                                        base::Bytes& out,
+                                                        std::span<base::Digest> digests) {
+  base::expects(values.size() * impl_->width == state.size(), "a value for each element");
+  FrameStates states{.before = state.data(),
+                     .write_back = state.data(),
+                     .digests = digests,
+                     .elements = values.size()};
+  if (impl_->width == sizeof(float)) {
+    states.after = std::as_bytes(values).data();
+  } else {
+    states.values = values.data();
   }
-  const std::size_t changed = impl_->append_frames(impl_->encoders.front(), work, 0, frames, out);
-  if (out.size() > work.limit) return std::nullopt;
-  return static_cast<std::int64_t>(changed);
+  return impl_->append_all(
+      {states, first_element, step, out.size() + static_cast<std::size_t>(capacity_bytes)}, out);
 }
 
 }  // namespace physarum::weights

@@ -9,10 +9,10 @@
 
 namespace physarum::weights {
 
-/// Share of the elements that differ, from a sample of up to about a million that is spread evenly;
-/// some hundred microseconds. Both sides have the same size.
+/// Share of the elements that rounded values will change, from a sample of up to about a million
+/// that is spread evenly; some hundred microseconds. A value for each element.
 [[nodiscard]] double sampled_density(std::span<const std::byte> before,
-                                     std::span<const std::byte> after, TransferType type);
+                                     std::span<const float> values, TransferType type);
 
 /// What it takes to go through elements of which some have changed: so much for each that is looked
 /// at, and so much for each that has changed. Both are learnt, each from what it is the most of:
@@ -35,12 +35,13 @@ class LearntCost {
 
 /// Is a delta on its way, with encoding and applying, faster than a full image?
 ///
-/// A full image is put by trainers and read by an engine: twice the time a byte took in the last
-/// full publish. A delta is encoded by a trainer, applied by a buffer rank, which serves nobody
-/// meanwhile, and applied by an engine; few bytes move. What that costs is learnt from each delta;
-/// so that there are any, one is tried now and then where it is not expected to take twice as long.
-/// Each trainer rank asks for its own share; one engine is counted, its processor taken to be as
-/// fast as a buffer rank's, and its link as this rank's.
+/// A full image is rounded, put by trainers, and read and verified by an engine: some time for each
+/// element, and twice the time a byte took in the last full publish. A delta is encoded by a
+/// trainer, applied by a buffer rank, which serves nobody meanwhile, and applied by an engine; few
+/// bytes move. What that costs is learnt from each delta; so that there are any, one is tried now
+/// and then where it is not expected to take twice as long. Each trainer rank asks for its own
+/// share; one engine is counted, its processor taken to be as fast as a buffer rank's, and its link
+/// as this rank's.
 class DeltaRule {
  public:
   /// Elements that this rank encodes, and that an engine applies to.

@@ -3,7 +3,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
+
+#include "physarum/base/hash.hpp"
 
 #include "delta_frame.hpp"
 
@@ -29,9 +32,18 @@ struct Changes {
   std::vector<std::byte> planes[most_planes];
 };
 
-/// Finds what differs between two states of a frame's elements, each of `width` bytes.
-void find_changes(const std::byte* before, const std::byte* after, std::size_t elements,
-                  std::size_t width, Changes& changes);
+/// Two states of a frame's elements, the second as bytes or as values to be rounded to bf16.
+struct FrameStates {
+  const std::byte* before = nullptr;
+  const std::byte* after = nullptr;
+  const float* values = nullptr;      ///< where there are no bytes after
+  std::byte* write_back = nullptr;    ///< `before`, if it is to become the second state
+  std::span<base::Digest> digests{};  ///< of the blocks before, to become those after; may be none
+  std::size_t elements = 0;
+};
+
+/// Finds what differs, in elements of `width` bytes.
+void find_changes(const FrameStates& states, std::size_t width, Changes& changes);
 
 /// The residue bits for which near and far values together are shortest.
 [[nodiscard]] unsigned best_residue_bits(const Changes& changes, std::size_t width);

@@ -6,23 +6,17 @@
 #include "physarum/base/hash.hpp"
 
 #include "bit_stream.hpp"
+#include "keyed_sums.hpp"
 
 namespace physarum::weights {
 namespace {
 
 /// How far ahead of a change its place is asked for.
-constexpr std::size_t changes_ahead = 24;
+constexpr std::size_t changes_ahead = 56;
 
 void require(bool condition, const char* what) {
   if (!condition) throw CorruptDelta(what);
 }
-
-/// A frame whose digest is right: the body and what follows it.
-struct OpenFrame {
-  FrameBody body;
-  std::span<const std::byte> payload;
-  std::size_t bytes;
-};
 
 OpenFrame open_frame(std::span<const std::byte> frames) {
   require(frames.size() >= sizeof(FrameHead), "a weight delta ends inside a frame's head");
@@ -69,8 +63,10 @@ void check_lengths(const OpenFrame& frame, std::size_t width) {
   }
 }
 
-/// Gaps to positions inside the frame; strictly ascending by construction.
+/// Gaps to positions inside the frame; strictly ascending by construction. Their places in memory,
+/// elements of `width` bytes from `image` on, are asked for as they become known.
 void read_positions(std::span<const std::byte> bytes, std::uint32_t count, std::uint32_t elements,
+                    const std::byte* image, std::size_t width,
                     std::vector<std::uint32_t>& positions) {
   positions.resize(count);
   const unsigned low = low_bits(count, elements);
@@ -80,6 +76,7 @@ void read_positions(std::span<const std::byte> bytes, std::uint32_t count, std::
     const std::uint64_t gap = bits.take_rice(low, elements >> low);
     require(next + gap < elements, "a change is beyond its frame");
     position = static_cast<std::uint32_t>(next + gap);
+    __builtin_prefetch(image + position * width, 1);
     next += gap + 1;
   }
   require(bits.at_end(), "a frame has more gaps than changes");
@@ -114,9 +111,9 @@ std::span<const std::byte> FrameDecoder::stream(std::span<const std::byte>& payl
 /// Goes to the next value that has these lowest bits: the new one, from the old one and from the
 /// new one. Whoever is as far up as down, because later deltas were already applied, stays; the
 /// deltas that follow lead back.
-template <class Element>
+template <class Element, class Note>
 void FrameDecoder::move_near(std::span<const std::byte> residues, unsigned residue_bits,
-                             std::byte* image) const {
+                             std::byte* image, const Note& note) const {
   const std::uint32_t mask = (1U << residue_bits) - 1;
   const std::uint32_t half = 1U << (residue_bits - 1);
   BitReader bits(residues);
@@ -125,46 +122,75 @@ void FrameDecoder::move_near(std::span<const std::byte> residues, unsigned resid
     const std::size_t later = std::min(i + changes_ahead, near_.size() - 1);
     __builtin_prefetch(image + near_[later] * sizeof(Element), 1);
     std::byte* const place = image + near_[i] * sizeof(Element);
-    Element value;
-    std::memcpy(&value, place, sizeof value);
+    Element was;
+    std::memcpy(&was, place, sizeof was);
     const auto residue = static_cast<std::uint32_t>(bits.take(residue_bits));
-    const std::uint32_t up = (residue - value) & mask;
+    const std::uint32_t up = (residue - was) & mask;
     // Half go up and half go down: a branch would be guessed wrong every other time.
     const std::uint32_t way = up > half ? up - (mask + 1) : up;
-    value = static_cast<Element>(value + (up == half ? 0 : way));
-    std::memcpy(place, &value, sizeof value);
+    const auto is = static_cast<Element>(was + (up == half ? 0 : way));
+    std::memcpy(place, &is, sizeof is);
+    note(near_[i], was, is);
   }
 }
 
-template <std::size_t Width>
+template <class Element, class Note>
 void FrameDecoder::scatter(const std::span<const std::byte> (&values)[most_planes],
-                           std::byte* image) const {
+                           std::byte* image, const Note& note) const {
   for (std::size_t i = 0; i < far_.size(); ++i) {
-    std::byte* to = image + far_[i] * Width;
-    for (std::size_t plane = 0; plane < Width; ++plane) to[plane] = values[plane][i];
+    std::byte* const place = image + far_[i] * sizeof(Element);
+    Element was;
+    std::memcpy(&was, place, sizeof was);
+    std::uint32_t is = 0;
+    for (std::size_t plane = 0; plane < sizeof(Element); ++plane) {
+      is |= std::to_integer<std::uint32_t>(values[plane][i]) << (8 * plane);
+    }
+    const auto value = static_cast<Element>(is);
+    std::memcpy(place, &value, sizeof value);
+    note(far_[i], was, value);
   }
 }
 
-void FrameDecoder::apply_sparse(const FrameBody& body, std::span<const std::byte> payload,
-                                std::byte* image) {
-  read_positions(take(payload, body.near.bytes), body.near.count, body.elements, near_);
+template <class Element, class Note>
+void FrameDecoder::apply_sparse(const OpenFrame& frame, std::byte* image, const Note& note) {
+  const FrameBody& body = frame.body;
+  auto payload = frame.payload;
+  read_positions(take(payload, body.near.bytes), body.near.count, body.elements, image,
+                 sizeof(Element), near_);
   const auto residues = take(payload, residue_bytes(body));
-  read_positions(take(payload, body.far.bytes), body.far.count, body.elements, far_);
+  read_positions(take(payload, body.far.bytes), body.far.count, body.elements, image,
+                 sizeof(Element), far_);
   std::span<const std::byte> values[most_planes];
   for (std::size_t plane = 0; plane < width_; ++plane) {
     values[plane] = stream(payload, body.plane_wire_bytes[plane], body.far.count, planes_[plane]);
   }
-  if (width_ == 2) {
-    move_near<std::uint16_t>(residues, body.residue_bits, image);
-    scatter<2>(values, image);
-  } else {
-    move_near<std::uint32_t>(residues, body.residue_bits, image);
-    scatter<4>(values, image);
+  move_near<Element>(residues, body.residue_bits, image, note);
+  scatter<Element>(values, image, note);
+}
+
+template <class Element, class Note>
+void FrameDecoder::apply_body(const OpenFrame& frame, std::byte* image, const Note& note) {
+  if (frame.body.kind != FrameKind::dense) return apply_sparse<Element>(frame, image, note);
+  for (std::size_t i = 0; i < frame.body.elements; ++i) {
+    Element was, is;
+    std::memcpy(&was, image + i * sizeof(Element), sizeof was);
+    std::memcpy(&is, frame.payload.data() + i * sizeof(Element), sizeof is);
+    note(i, was, is);
   }
+  std::memcpy(image, frame.payload.data(), frame.payload.size());
+}
+
+template <class Element>
+void FrameDecoder::apply_at(const OpenFrame& frame, std::size_t position,
+                            std::span<std::byte> image, std::span<base::Digest> digests) {
+  std::byte* const target = image.data() + position * sizeof(Element);
+  if (digests.empty()) return apply_body<Element>(frame, target, NoSums{});
+  apply_body<Element>(frame, target, ChangedSums<Element>(digests, position));
 }
 
 std::size_t FrameDecoder::apply(std::span<const std::byte> frames, DeltaStep step,
-                                std::int64_t first_element, std::span<std::byte> image) {
+                                std::int64_t first_element, std::span<std::byte> image,
+                                std::span<base::Digest> digests) {
   const OpenFrame frame = open_frame(frames);
   const FrameBody& body = frame.body;
   require(body.base == step.base.value() && body.target == step.target.value(),
@@ -175,12 +201,9 @@ std::size_t FrameDecoder::apply(std::span<const std::byte> frames, DeltaStep ste
   require(body.first >= first_element && body.first - first_element <= elements &&
               body.elements <= elements - (body.first - first_element),
           "a frame is beyond its range");
-  std::byte* target = image.data() + static_cast<std::size_t>(body.first - first_element) * width_;
-  if (body.kind == FrameKind::dense) {
-    std::memcpy(target, frame.payload.data(), frame.payload.size());
-  } else {
-    apply_sparse(body, frame.payload, target);
-  }
+  const auto position = static_cast<std::size_t>(body.first - first_element);
+  width_ == 2 ? apply_at<std::uint16_t>(frame, position, image, digests)
+              : apply_at<std::uint32_t>(frame, position, image, digests);
   return frame.bytes;
 }
 

@@ -122,21 +122,20 @@ void FrameEncoder::append_changes(std::span<const std::byte> after, FrameBody& b
   append(after, out);
 }
 
-std::size_t FrameEncoder::append_frame(std::span<const std::byte> before,
-                                       std::span<const std::byte> after, std::int64_t first,
+std::size_t FrameEncoder::append_frame(const FrameStates& states, std::int64_t first,
                                        DeltaStep step, base::Bytes& out) {
-  const std::size_t elements = after.size() / width_;
-  find_changes(before.data(), after.data(), elements, width_, changes_);
+  find_changes(states, width_, changes_);
   if (changes_.count == 0) return 0;
   FrameBody body{};
   body.base = step.base.value();
   body.target = step.target.value();
   body.first = first;
-  body.elements = base::narrow<std::uint32_t>(elements);
+  body.elements = base::narrow<std::uint32_t>(states.elements);
   body.element_bytes = base::narrow<std::uint8_t>(width_);
   const std::size_t start = out.size();
   out.resize(start + sizeof(FrameHead) + sizeof(FrameBody));
-  append_changes(after, body, out);
+  const std::byte* const after = states.after != nullptr ? states.after : states.write_back;
+  append_changes({after, states.elements * width_}, body, out);
   seal(body, start, out);
   return changes_.count;
 }

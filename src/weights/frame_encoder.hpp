@@ -20,10 +20,11 @@ class FrameEncoder {
  public:
   explicit FrameEncoder(std::size_t width);
 
-  /// Appends the frame that leads from `before` to `after`, the elements from `first` on; nothing
-  /// if nothing changed. Returns the count of changed elements.
-  std::size_t append_frame(std::span<const std::byte> before, std::span<const std::byte> after,
-                           std::int64_t first, DeltaStep step, base::Bytes& out);
+  /// Appends the frame that leads from one state to the other, the elements from `first` on;
+  /// nothing if nothing changed. Returns the count of changed elements. Values come with a place
+  /// to write back to.
+  std::size_t append_frame(const FrameStates& states, std::int64_t first, DeltaStep step,
+                           base::Bytes& out);
 
  private:
   struct FreeContext {

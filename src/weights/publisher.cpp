@@ -27,8 +27,7 @@ Publisher::Impl::Impl(const StoreLayout& layout, parallel::Communicator& trainer
       serve_store_(std::move(serve_store)),
       share_(layout.share(trainers.rank())),
       regions_(layout.regions_of_trainer(trainers.rank())),
-      next_(share_.size(), AlignedBytes::Fill::zeros),
-      published_(layout.ring() > 0 ? share_.size() : 0, AlignedBytes::Fill::zeros),
+      state_(share_.size(), AlignedBytes::Fill::zeros),
       team_(base::narrow<int>(options.threads)),
       encoder_(layout.type(), &team_),
       rule_(share_.size() / element_bytes(layout.type()),
@@ -37,14 +36,20 @@ Publisher::Impl::Impl(const StoreLayout& layout, parallel::Communicator& trainer
       lengths_(regions_.size()),
       entries_(static_cast<std::size_t>(layout.ring())) {}
 
-void Publisher::Impl::stage(std::span<const float> flat) {
+/// All of it, and its digests while the bytes are in the nearest cache.
+void Publisher::Impl::restate(std::span<const float> values) {
+  const std::int64_t width = element_bytes(layout_.type());
+  const std::int64_t blocks = StoreLayout::blocks_of(share_);
+  digests_.resize(static_cast<std::size_t>(blocks));
   team_.run([&](int thread) {
-    const auto part =
-        base::part_of(std::ssize(flat), thread, team_.size(), Catalogue::alignment_elements);
-    const Range elements{part.first, part.first + part.count};
-    const std::int64_t width = element_bytes(layout_.type());
-    to_transfer(slice(flat, elements), layout_.type(),
-                slice(next_.span(), {elements.begin * width, elements.end * width}));
+    const auto part = base::part_of(blocks, thread, team_.size());
+    for (std::int64_t block = part.first; block < part.first + part.count; ++block) {
+      const std::int64_t begin = block * StoreLayout::block_bytes;
+      const std::int64_t end = std::min(begin + StoreLayout::block_bytes, share_.size());
+      const auto bytes = slice(state_.span(), {begin, end});
+      to_transfer(slice(values, {begin / width, end / width}), layout_.type(), bytes);
+      digests_[static_cast<std::size_t>(block)] = digest_of_block(bytes);
+    }
   });
 }
 
@@ -53,14 +58,14 @@ void Publisher::Impl::for_each_buffer(const std::function<void(int)>& work) cons
   for (int buffer = layout_.buffer_ranks() - 1; buffer >= 0; --buffer) work(buffer);
 }
 
-std::span<const std::byte> Publisher::Impl::next_bytes(const Region& region) const {
-  return slice(next_.span(), {region.bytes.begin - share_.begin, region.bytes.end - share_.begin});
+std::span<std::byte> Publisher::Impl::state_of(const Region& region) {
+  return slice(state_.span(), {region.bytes.begin - share_.begin, region.bytes.end - share_.begin});
 }
 
-std::span<const base::Digest> Publisher::Impl::digests_of(const Region& region) const {
+std::span<base::Digest> Publisher::Impl::digests_of(const Region& region) {
   const std::int64_t first = (region.bytes.begin - share_.begin) / StoreLayout::block_bytes;
   const std::int64_t count = StoreLayout::blocks_of(region.bytes);
-  return slice(std::span<const base::Digest>(digests_), {first, first + count});
+  return slice(std::span(digests_), {first, first + count});
 }
 
 bool Publisher::Impl::delta_possible() const {
@@ -82,9 +87,9 @@ bool Publisher::Impl::buffers_can_take_delta() {
   return free;
 }
 
-bool Publisher::Impl::delta_pays() const {
+bool Publisher::Impl::delta_pays(std::span<const float> values) const {
   return layout_.mode() != UpdateMode::automatic ||
-         rule_.delta_pays(sampled_density(published_.span(), next_.span(), layout_.type()));
+         rule_.delta_pays(sampled_density(state_.span(), values, layout_.type()));
 }
 
 /// How long a buffer rank took to apply the last delta, which an engine applies, too.
@@ -98,33 +103,36 @@ void Publisher::Impl::learn_of_fold() {
                                              static_cast<double>(shard));
 }
 
-bool Publisher::Impl::encode(DeltaStep step, Report& report) {
+/// Brings the state and its digests to the values; if it ends early, only a part of them.
+bool Publisher::Impl::encode(std::span<const float> values, DeltaStep step, Report& report) {
   const base::Stopwatch watch;
+  const std::int64_t width = element_bytes(layout_.type());
   for (std::size_t i = 0; i < regions_.size(); ++i) {
     const Region& region = regions_[i];
     frames_[i].clear();
-    const auto changed =
-        encoder_.encode(slice(std::span<const std::byte>(published_.span()),
-                              {region.bytes.begin - share_.begin, region.bytes.end - share_.begin}),
-                        next_bytes(region), region.bytes.begin / element_bytes(layout_.type()),
-                        step, region.capacity, frames_[i]);
+    const Range elements{(region.bytes.begin - share_.begin) / width,
+                         (region.bytes.end - share_.begin) / width};
+    const auto changed = encoder_.encode_update(state_of(region), slice(values, elements),
+                                                region.bytes.begin / width, step, region.capacity,
+                                                frames_[i], digests_of(region));
     if (!changed) return false;
     report.changed += *changed;
     lengths_[i] = frames_[i].size();
     report.wire_bytes += static_cast<std::int64_t>(frames_[i].size() + sizeof lengths_[i]);
   }
-  const std::int64_t elements = share_.size() / element_bytes(layout_.type());
+  const std::int64_t elements = share_.size() / width;
   rule_.delta_was_encoded(static_cast<double>(report.changed) / static_cast<double>(elements),
                           watch.seconds());
   return true;
 }
 
-Publisher::Impl::Report Publisher::Impl::prepare(base::WeightVersion version) {
+Publisher::Impl::Report Publisher::Impl::prepare(base::WeightVersion version,
+                                                 std::span<const float> values) {
   Report report;
   report.version = version.value();
   const base::Stopwatch watch;
   learn_of_fold();
-  bool delta = delta_possible() && delta_pays();
+  bool delta = delta_possible() && delta_pays(values);
   if (delta && is_first()) {
     if (serve_store_) serve_store_();
     delta = buffers_can_take_delta();
@@ -133,9 +141,10 @@ Publisher::Impl::Report Publisher::Impl::prepare(base::WeightVersion version) {
           [&](int buffer) { access_.store(buffer, StoreWords::entry(next_entry_), 0); });
     }
   }
-  delta = delta && encode({last_, version}, report);
+  base_known_ = false;  // the state is between two versions, until all of it is done
+  delta = delta && encode(values, {last_, version}, report);
   report.full = delta ? 0 : 1;
-  make_block_digests(next_.span(), digests_, team_);
+  if (!delta) restate(values);
   report.encode_s = watch.seconds();
   return report;
 }
@@ -187,7 +196,7 @@ void Publisher::Impl::put_full(const base::Deadline& deadline) {
   for (const Region& region : regions_) {
     const auto inside =
         static_cast<std::uint64_t>(region.bytes.begin - layout_.shard(region.buffer).begin);
-    puts_.put(next_bytes(region), region.buffer, layout_.slot_offset(region.buffer, slot) + inside,
+    puts_.put(state_of(region), region.buffer, layout_.slot_offset(region.buffer, slot) + inside,
               deadline);
     puts_.put(std::as_bytes(digests_of(region)), region.buffer,
               layout_.slot_digests_offset(region.buffer, slot) +
@@ -236,17 +245,18 @@ void Publisher::Impl::make_visible(const PublishResult& result) {
   for_each_buffer([&](int buffer) { access_.store(buffer, StoreWords::newest, word); });
 }
 
-PublishResult Publisher::Impl::publish(base::WeightVersion version,
+PublishResult Publisher::Impl::publish(base::WeightVersion version, std::span<const float> values,
                                        const base::Deadline& deadline) {
   base::expects(version.valid() && version > last_, "weight versions grow");
+  const std::int64_t width = element_bytes(layout_.type());
+  values = slice(values, {share_.begin / width, share_.end / width});
   const parallel::Phase phase("publish");
   const base::Stopwatch watch;
   Report mine;
   parallel::together(
-      trainers_, [&] { mine = prepare(version); }, deadline);
+      trainers_, [&] { mine = prepare(version, values); }, deadline);
   PublishResult result = decide(trainers_.all_gather(mine, deadline));
   const bool full = result.kind == PublishResult::Kind::full;
-  base_known_ = false;  // until all of it is done
   if (full)
     parallel::together(
         trainers_, [&] { open_slot(deadline); }, deadline);
@@ -268,7 +278,6 @@ PublishResult Publisher::Impl::publish(base::WeightVersion version,
   }
   last_density_ = full ? 0 : result.density;
   ++published_count_;
-  if (layout_.ring() > 0) std::swap(next_, published_);
   base_known_ = true;
   last_ = version;
   result.seconds = watch.seconds();
@@ -287,18 +296,9 @@ Range Publisher::my_elements() const {
   return {my_bytes().begin / width, my_bytes().end / width};
 }
 
-std::span<std::byte> Publisher::next() { return impl_->next(); }
-
-void Publisher::stage(std::span<const float> flat) { impl_->stage(slice(flat, my_elements())); }
-
-PublishResult Publisher::publish(base::WeightVersion version, base::Deadline deadline) {
-  return impl_->publish(version, deadline);
-}
-
 PublishResult Publisher::publish(base::WeightVersion version, std::span<const float> flat,
                                  base::Deadline deadline) {
-  stage(flat);
-  return publish(version, deadline);
+  return impl_->publish(version, flat, deadline);
 }
 
 base::WeightVersion Publisher::last() const { return impl_->last(); }

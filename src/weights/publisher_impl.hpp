@@ -27,10 +27,9 @@ class Publisher::Impl {
 
   [[nodiscard]] Range my_bytes() const { return share_; }
   [[nodiscard]] TransferType type() const { return layout_.type(); }
-  void stage(std::span<const float> flat);
-  [[nodiscard]] std::span<std::byte> next() { return next_.span(); }
   [[nodiscard]] base::WeightVersion last() const { return last_; }
-  PublishResult publish(base::WeightVersion version, const base::Deadline& deadline);
+  PublishResult publish(base::WeightVersion version, std::span<const float> values,
+                        const base::Deadline& deadline);
 
  private:
   /// What each rank tells all others once it has encoded.
@@ -44,17 +43,18 @@ class Publisher::Impl {
   [[nodiscard]] bool is_first() const { return trainers_.rank() == 0; }
   [[nodiscard]] bool delta_possible() const;
   [[nodiscard]] bool buffers_can_take_delta();
-  Report prepare(base::WeightVersion version);
-  bool encode(DeltaStep step, Report& report);
-  [[nodiscard]] bool delta_pays() const;
+  Report prepare(base::WeightVersion version, std::span<const float> values);
+  bool encode(std::span<const float> values, DeltaStep step, Report& report);
+  void restate(std::span<const float> values);
+  [[nodiscard]] bool delta_pays(std::span<const float> values) const;
   void learn_of_fold();
   [[nodiscard]] PublishResult decide(const std::vector<Report>& reports) const;
   void open_slot(const base::Deadline& deadline);
   void put_full(const base::Deadline& deadline);
   void put_delta(const base::Deadline& deadline);
   void make_visible(const PublishResult& result);
-  [[nodiscard]] std::span<const base::Digest> digests_of(const Region& region) const;
-  [[nodiscard]] std::span<const std::byte> next_bytes(const Region& region) const;
+  [[nodiscard]] std::span<base::Digest> digests_of(const Region& region);
+  [[nodiscard]] std::span<std::byte> state_of(const Region& region);
   void for_each_buffer(const std::function<void(int)>& work) const;
 
   const StoreLayout& layout_;
@@ -64,16 +64,15 @@ class Publisher::Impl {
   std::function<void()> serve_store_;
   Range share_;
   std::vector<Region> regions_;
-  AlignedBytes next_;
-  AlignedBytes published_;  // state `last_` of share_; only with deltas
+  AlignedBytes state_;  // of share_ in version last_; a publish brings it to the next one
   base::ThreadTeam team_;
   DeltaEncoder encoder_;
   DeltaRule rule_;
   std::vector<base::Bytes> frames_;     // by region
   std::vector<std::uint64_t> lengths_;  // of frames_, as they are put
-  std::vector<base::Digest> digests_;   // of the blocks of share_ in the next state
+  std::vector<base::Digest> digests_;   // of the blocks of state_
   base::WeightVersion last_;
-  bool base_known_ = false;  // published_ is what the store has
+  bool base_known_ = false;  // state_ is what the store has
   std::int64_t active_slot_ = -1;
   std::int64_t published_count_ = 0;
   std::int64_t next_entry_ = 0;

@@ -22,6 +22,9 @@ constexpr std::int64_t most_attempts = 1000;
 constexpr std::int64_t most_failures = 3;
 /// Frames that are applied together; a deadline is looked at in between.
 constexpr std::int64_t most_frames = 64;
+/// Fetched at a time: while the next bytes come, digests are made of these, from the outer cache.
+/// Shorter rounds, and a carrier that is waited for more often, cost more than they save.
+constexpr std::int64_t round_bytes = std::int64_t{16} << 20;
 
 }  // namespace
 
@@ -29,6 +32,7 @@ Puller::Impl::Impl(const StoreLayout& layout, StoreAccess& access, const WeightO
     : layout_(layout),
       access_(access),
       buffer_bytes_(options.buffer_bytes),
+      check_(options.pull_check),
       team_(base::narrow<int>(options.threads)),
       decoder_(layout.type(), &team_) {}
 
@@ -81,11 +85,12 @@ void Puller::Impl::step(std::int64_t& budget, const base::Deadline& deadline) {
   }
   const Stage stage = stage_;
   const base::Stopwatch watch;
+  digest_s_ = 0;
   run(stage, budget, deadline);
   if (stage == Stage::apply) {
     result_.apply_s += watch.seconds();
   } else if (stage != Stage::verify) {
-    result_.get_s += watch.seconds();
+    result_.get_s += watch.seconds() - digest_s_;
   }
 }
 
@@ -109,20 +114,39 @@ void Puller::Impl::run(Stage stage, std::int64_t& budget, const base::Deadline& 
 }
 
 void Puller::Impl::fetch(std::int64_t& budget, const base::Deadline& deadline) {
-  const auto piece_is_left = [this] { return next_piece_ < pieces_.size(); };
-  for (std::int64_t in_flight = 0; budget > 0 && piece_is_left();) {
+  queue_round(budget);
+  digest_arrived();
+  access_.flush(deadline);
+  arrived_ = next_piece_;
+  if (arrived_ < pieces_.size()) return;
+  digest_arrived();
+  check_places(deadline);
+}
+
+void Puller::Impl::queue_round(std::int64_t& budget) {
+  const std::int64_t most = std::min(round_bytes, buffer_bytes_);
+  for (std::int64_t in_flight = 0; budget > 0 && next_piece_ < pieces_.size();) {
     const Piece& piece = pieces_[next_piece_];
-    if (in_flight + std::ssize(piece.to) > buffer_bytes_) break;
+    if (in_flight + std::ssize(piece.to) > most) break;
     ++next_piece_;
-    if (plans_[static_cast<std::size_t>(piece.buffer)].slot >= 0) image_->set_version({});
+    if (plan_of(piece.buffer).slot >= 0) image_->set_version({});
     access_.get(piece.to, piece.buffer, piece.offset);
     const auto bytes = static_cast<std::int64_t>(piece.to.size());
     in_flight += bytes;
     budget -= bytes;
     result_.wire_bytes += bytes;
   }
-  access_.flush(deadline);
-  if (!piece_is_left()) check_places(deadline);
+}
+
+/// Of the pieces of a full image; frames bring their own digests.
+void Puller::Impl::digest_arrived() {
+  const base::Stopwatch watch;
+  for (; digested_ < arrived_; ++digested_) {
+    const Piece& piece = pieces_[digested_];
+    if (piece.image_offset < 0 || held_.empty()) continue;
+    add_to_digests(piece.to, piece.image_offset, held_, team_);
+  }
+  digest_s_ += watch.seconds();
 }
 
 void Puller::Impl::check_places(const base::Deadline& deadline) {
@@ -152,10 +176,10 @@ void Puller::Impl::apply(std::int64_t& budget) {
       continue;
     }
     try {
-      const auto applied =
-          decoder_.apply_some(rest, std::clamp(budget / frame_bytes, std::int64_t{1}, most_frames),
-                              delta.step, delta.region->bytes.begin / element_bytes(layout_.type()),
-                              slice(image_->bytes(), delta.region->bytes));
+      const auto applied = decoder_.apply_some(
+          rest, std::clamp(budget / frame_bytes, std::int64_t{1}, most_frames), delta.step,
+          delta.region->bytes.begin / element_bytes(layout_.type()),
+          slice(image_->bytes(), delta.region->bytes), held_of(delta.region->bytes));
       delta_offset_ += applied.bytes;
       budget -= applied.frames * frame_bytes;
     } catch (const CorruptDelta& error) {
@@ -166,21 +190,31 @@ void Puller::Impl::apply(std::int64_t& budget) {
 }
 
 void Puller::Impl::verify(std::int64_t& budget) {
-  const std::int64_t at_once = 16 * team_.size();
-  const std::int64_t last = std::min(next_block_ + at_once, layout_.blocks());
-  const Range bytes{next_block_ * StoreLayout::block_bytes,
-                    std::min(last * StoreLayout::block_bytes, layout_.image_bytes())};
-  const std::int64_t wrong =
-      first_wrong_block(slice(std::span<const std::byte>(image_->bytes()), bytes),
-                        slice(std::span<const base::Digest>(digests_), {next_block_, last}), team_);
-  if (wrong >= 0) return failed("block " + std::to_string(next_block_ + wrong) + " is wrong");
-  next_block_ = last;
-  budget -= bytes.size();
-  if (last < layout_.blocks()) return;
+  const std::int64_t at_once = held_.empty() ? 16 * team_.size() : layout_.blocks();
+  const Range blocks{next_block_, std::min(next_block_ + at_once, layout_.blocks())};
+  const std::int64_t wrong = first_wrong(blocks, budget);
+  if (wrong >= 0) return failed("block " + std::to_string(wrong) + " is wrong");
+  next_block_ = blocks.end;
+  if (next_block_ < layout_.blocks()) return;
   const bool full = std::any_of(plans_.begin(), plans_.end(),
                                 [](const ShardPlan& plan) { return plan.slot >= 0; });
-  image_->set_version(target_);
+  image_->set_version(target_, digests_);
   finish(full ? PullResult::Kind::full : PullResult::Kind::delta);
+}
+
+/// Of `blocks`; -1: none.
+std::int64_t Puller::Impl::first_wrong(Range blocks, std::int64_t& budget) {
+  if (!held_.empty()) {
+    const auto wrong = std::mismatch(held_.begin(), held_.end(), digests_.begin()).first;
+    return wrong == held_.end() ? -1 : wrong - held_.begin();
+  }
+  const Range bytes{blocks.begin * StoreLayout::block_bytes,
+                    std::min(blocks.end * StoreLayout::block_bytes, layout_.image_bytes())};
+  budget -= bytes.size();
+  const std::int64_t wrong =
+      first_wrong_block(slice(std::span<const std::byte>(image_->bytes()), bytes),
+                        slice(std::span<const base::Digest>(digests_), blocks), team_);
+  return wrong < 0 ? -1 : blocks.begin + wrong;
 }
 
 void Puller::Impl::finish(PullResult::Kind kind) {

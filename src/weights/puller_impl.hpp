@@ -94,6 +94,7 @@ class Puller::Impl {
     std::span<std::byte> to;
     int buffer;
     std::uint64_t offset;
+    std::int64_t image_offset;  // of a piece of the image; -1: of a delta
   };
   struct Delta {
     const Region* region;
@@ -120,11 +121,17 @@ class Puller::Impl {
   void follow(base::WeightVersion ahead, std::vector<WordsCopy> now);
   void read_heads(const base::Deadline& deadline);
   void queue_pieces(const std::vector<std::vector<std::uint64_t>>& lengths);
-  void queue(std::span<std::byte> to, int buffer, std::uint64_t offset);
+  void queue_shard(int buffer, std::int64_t slot);
+  void queue_frames(std::span<std::byte> to, int buffer, std::uint64_t offset);
   void fetch(std::int64_t& budget, const base::Deadline& deadline);
+  void queue_round(std::int64_t& budget);
+  void digest_arrived();
+  void begin_digests();
   void check_places(const base::Deadline& deadline);
   void apply(std::int64_t& budget);
   void verify(std::int64_t& budget);
+  [[nodiscard]] std::int64_t first_wrong(Range blocks, std::int64_t& budget);
+  [[nodiscard]] std::span<base::Digest> held_of(Range bytes);
   void finish(PullResult::Kind kind);
   void lost_race();
   void count_retry();
@@ -133,6 +140,7 @@ class Puller::Impl {
   const StoreLayout& layout_;
   StoreAccess& access_;
   std::int64_t buffer_bytes_;
+  PullCheck check_;
   base::ThreadTeam team_;
   DeltaDecoder decoder_;
   std::vector<WordsCopy> words_;
@@ -144,11 +152,16 @@ class Puller::Impl {
   base::WeightVersion target_;
   bool full_only_ = false;
   parallel::Backoff backoff_;
-  std::vector<ShardPlan> plans_;  // by buffer
-  std::vector<base::Digest> digests_;
+  std::vector<ShardPlan> plans_;       // by buffer
+  std::vector<base::Digest> digests_;  // that the target must have
+  std::vector<base::Digest>
+      held_;  // that the image has; none: unknown until all of it is looked at
   std::vector<Delta> deltas_;
   std::vector<Piece> pieces_;
   std::size_t next_piece_ = 0;
+  std::size_t arrived_ = 0;   // pieces before it are here
+  std::size_t digested_ = 0;  // and those before it are in held_
+  double digest_s_ = 0;       // of the step that runs
   std::size_t next_delta_ = 0;
   std::size_t delta_offset_ = 0;
   std::int64_t next_block_ = 0;

@@ -36,7 +36,7 @@ struct Region {
 ///     words (StoreWords) | slot 0: shard, digests | slot 1: the same |
 ///     ring entry 0: length word of each region, digests, frames of each region | entry 1 | ...
 ///
-/// Digests are xxh3-128 of the shard's blocks in the state that the slot or entry leads to.
+/// Digests (keyed_sums.hpp) are of the shard's blocks in the state that the slot or entry leads to.
 class StoreLayout {
  public:
   static constexpr std::int64_t block_bytes = StoreShards::block_bytes;

@@ -25,6 +25,13 @@ void require(const File& file, const char* name, std::int64_t expected) {
                   file.path().string(), write_again);
 }
 
+/// Files of before cannot be compared: their digests are of another kind.
+void require_format(const File& file) {
+  if (file.integer_attribute("", "format_version") == weight_format().version) return;
+  throw UserError("the file was written by an earlier version of this program",
+                  file.path().string(), "write the weights again");
+}
+
 void require_catalogue(const File& file, const Catalogue& catalogue) {
   const auto bytes = file.integer_attribute("", "image_bytes");
   const auto type = file.string_attribute("", "transfer_type");
@@ -75,7 +82,7 @@ std::uint64_t write_head(File& file, const WeightFileContent& content) {
 
 }  // namespace
 
-storage::Format weight_format() { return {"physarum.weights", 1}; }
+storage::Format weight_format() { return {"physarum.weights", 2}; }
 
 std::uint64_t begin_weight_file(const std::filesystem::path& path,
                                 const WeightFileContent& content) {
@@ -97,6 +104,7 @@ WeightFileReader::WeightFileReader(const std::filesystem::path& directory,
     : file_(File::open_read(directory / name.file_name(), weight_format())),
       part_(StoreShards(catalogue.total_bytes(), name.parts).of(name.part)) {
   require_catalogue(file_, catalogue);
+  require_format(file_);
   require(file_, "weight_version", name.version.value());
   require(file_, "base_version", name.base.value());
   require(file_, "part", name.part);

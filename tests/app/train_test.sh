@@ -111,7 +111,7 @@ import h5py
 with h5py.File(sys.argv[1]) as file:
     attributes = dict(file.attrs)
     text = lambda name: attributes[name].decode() if isinstance(attributes[name], bytes) else attributes[name]
-    assert text("format") == "physarum.weights" and attributes["format_version"] == 1
+    assert text("format") == "physarum.weights" and attributes["format_version"] == 2
     assert attributes["weight_version"] == 3 and attributes["part"] == 1 and attributes["parts"] == 2
     assert attributes["base_version"] < 3 and text("transfer_type") == "bf16"
     assert file["digests"].shape[1] == 2 and len(text("payload_digest")) == 32

@@ -1,9 +1,12 @@
 #include "changed_elements.hpp"
 
+#include <bit>
 #include <random>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "physarum/weights/convert.hpp"
 
 namespace physarum::weights {
 namespace {
@@ -35,6 +38,37 @@ void expect_finds_all(FindChanged find, std::size_t width) {
           << elements << " elements of " << width << " bytes, density " << density;
     }
   }
+}
+
+Found moved_by(FindMoved find, const std::vector<std::byte>& before,
+               const std::vector<float>& values) {
+  Found positions(values.size() + position_slack);
+  positions.resize(find(before.data(), values.data(), values.size(), positions.data()));
+  return positions;
+}
+
+/// Any bits: values that round up, to infinity, NaNs.
+void expect_finds_moved(FindMoved find) {
+  std::mt19937 random(32);
+  for (const std::size_t elements : {0, 1, 63, 64, 65, 1000, 4096}) {
+    std::vector<float> values(elements);
+    for (float& value : values) value = std::bit_cast<float>(static_cast<std::uint32_t>(random()));
+    std::vector<std::byte> before(2 * elements);
+    to_transfer(values, TransferType::bf16, before);
+    EXPECT_TRUE(moved_by(find, before, values).empty());
+    Found expected;
+    for (std::size_t i = random() % 5; i < elements; i += 1 + random() % 40) {
+      before[2 * i + random() % 2] ^= std::byte{1};
+      expected.push_back(static_cast<std::uint32_t>(i));
+    }
+    EXPECT_EQ(moved_by(find, before, values), expected) << elements;
+  }
+}
+
+TEST(ChangedValues, are_found_against_what_they_round_to) {
+  expect_finds_moved(find_moved_baseline());
+  expect_finds_moved(find_moved());
+  if (find_moved_avx2() != nullptr) expect_finds_moved(find_moved_avx2());
 }
 
 class ChangedElements : public testing::TestWithParam<std::size_t> {};

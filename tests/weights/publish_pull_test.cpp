@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "block_digests.hpp"
 #include "memory_store.hpp"
 
 namespace physarum::weights {
@@ -83,6 +84,7 @@ TEST_P(PublishPull, deltas_bring_every_version_with_few_bytes) {
     const PullResult pulled = store.pull(image);
     EXPECT_EQ(pulled.kind, Pull::delta);
     EXPECT_EQ(pulled.deltas, 1);
+    EXPECT_EQ(pulled.failures, 0);
     EXPECT_LT(pulled.wire_bytes, store.catalogue->total_bytes() / 20);
     EXPECT_TRUE(store.same_as(version, image, usual_density));
     store.fold_all();
@@ -269,6 +271,25 @@ TEST_P(PublishPull, may_be_given_up_before_the_image_changes) {
   store.puller->abandon();  // nothing to give up
   EXPECT_EQ(store.pull(image).kind, Pull::delta);
   EXPECT_TRUE(store.same_as(1, image, usual_density));
+}
+
+/// A pull goes on from the digests that the one before it left, whatever that was.
+TEST_P(PublishPull, leaves_the_digests_of_the_images_blocks) {
+  auto store = make(UpdateMode::delta);
+  Image image(store.catalogue);
+  base::ThreadTeam alone(1);
+  std::vector<base::Digest> expected;
+  for (const std::int64_t version : {0, 1, 2, 5, 20, 21}) {
+    store.publish(version);
+    store.fold_all();
+    if (version == 2) continue;  // two deltas at once
+    if (version == 20) image.set_version({});
+    EXPECT_EQ(store.pull(image).failures, 0);
+    make_block_digests(image.bytes(), expected, alone);
+    EXPECT_EQ(image.block_digests(), expected) << version;
+  }
+  image.set_version(image.version());
+  EXPECT_TRUE(image.block_digests().empty()) << "whoever sets a version may have set bytes";
 }
 
 TEST_P(PublishPull, given_up_half_way_leaves_an_image_without_version) {

@@ -77,10 +77,54 @@ TEST_F(StoreDamage, lengths_beyond_their_place_are_not_followed) {
 
 TEST_F(StoreDamage, an_image_that_is_not_what_it_says_is_replaced) {
   MemoryStore& store = with_one_delta();
+  // Somebody else's bytes: no digests came with them.
+  image_.set_version(image_.version());
   image_.bytes()[100] ^= std::byte{1};
   const PullResult result = store.pull(image_);
   EXPECT_EQ(result.kind, PullResult::Kind::full);
   EXPECT_TRUE(store.same_as(1, image_, usual_density));
+}
+
+/// A bit that flips between two pulls, in an element that the delta leaves alone.
+class BitAtRest : public testing::Test {
+ protected:
+  static WeightOptions with(PullCheck check) {
+    WeightOptions options = options_of(UpdateMode::delta, TransferType::bf16);
+    options.pull_check = check;
+    return options;
+  }
+  /// Version 1 by a delta, into an image of version 0 with one bit wrong.
+  static PullResult pull_into_damaged(MemoryStore& store, Image& image) {
+    store.publish(0);
+    store.pull(image);
+    const Image before = store.weights.image();
+    store.publish(1);
+    const Image after = store.weights.image();
+    std::size_t alone = 0;
+    while (before.bytes()[alone] != after.bytes()[alone]) alone += 2;
+    image.bytes()[alone] ^= std::byte{1};
+    return store.pull(image);
+  }
+};
+
+/// What a digest that follows the changes cannot say, and who says it.
+TEST_F(BitAtRest, is_not_seen_by_a_delta_but_by_the_next_full_image) {
+  MemoryStore store(with(PullCheck::changes), 1, usual_density);
+  Image image(store.catalogue);
+  EXPECT_EQ(pull_into_damaged(store, image).kind, PullResult::Kind::delta);
+  EXPECT_FALSE(store.same_as(1, image, usual_density));
+  store.publish_full(2);
+  EXPECT_EQ(store.pull(image).kind, PullResult::Kind::full);
+  EXPECT_TRUE(store.same_as(2, image, usual_density));
+}
+
+TEST_F(BitAtRest, is_seen_where_every_byte_is_looked_at) {
+  MemoryStore store(with(PullCheck::every_byte), 1, usual_density);
+  Image image(store.catalogue);
+  const PullResult result = pull_into_damaged(store, image);
+  EXPECT_EQ(result.kind, PullResult::Kind::full);
+  EXPECT_EQ(result.failures, 1);
+  EXPECT_TRUE(store.same_as(1, image, usual_density));
 }
 
 TEST_F(StoreDamage, a_window_of_another_layout_is_refused) {

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "physarum/base/bytes.hpp"
+#include "physarum/base/hash.hpp"
 #include "physarum/base/ids.hpp"
 #include "physarum/base/thread_team.hpp"
 
@@ -48,10 +49,20 @@ class DeltaEncoder {
 
   /// Appends to `out` the frames that lead from `before` to `after`, equally long bytes of the
   /// elements from `first_element` on. Returns how many elements differ; nothing if `out` would
-  /// grow beyond `capacity_bytes` (then it holds at most a part of the frames).
+  /// grow beyond `capacity_bytes` (then it holds at most a part of the frames). `digests`, if
+  /// there are any, are those of the range's blocks, of which it has whole ones, before; they
+  /// become those after (those of neither, if nothing is returned).
   std::optional<std::int64_t> encode(std::span<const std::byte> before,
                                      std::span<const std::byte> after, std::int64_t first_element,
-                                     DeltaStep step, std::int64_t capacity_bytes, base::Bytes& out);
+                                     DeltaStep step, std::int64_t capacity_bytes, base::Bytes& out,
+                                     std::span<base::Digest> digests = {});
+  /// The same from a state to fp32 values that are rounded to the transfer type on the way. The
+  /// state becomes that of the values (some of it, if nothing is returned).
+  std::optional<std::int64_t> encode_update(std::span<std::byte> state,
+                                            std::span<const float> values,
+                                            std::int64_t first_element, DeltaStep step,
+                                            std::int64_t capacity_bytes, base::Bytes& out,
+                                            std::span<base::Digest> digests);
 
  private:
   struct Impl;
@@ -60,6 +71,9 @@ class DeltaEncoder {
 
 /// Applies frames. Trusts nothing: versions, range, lengths and digest of a frame are checked, and
 /// its content is decoded in full, before the first byte of the image changes.
+///
+/// The image starts at a block's start. `digests`, if there are any, are those of its blocks, and
+/// change with it: by what is read and written, not by what the encoder meant.
 class DeltaDecoder {
  public:
   /// `team` outlives the decoder; none: one thread.
@@ -71,7 +85,8 @@ class DeltaDecoder {
   /// Applies the first frame of `frames` to `image`, the bytes of the elements from `first_element`
   /// on, and returns its length in bytes. Throws CorruptDelta; the image is then unchanged.
   std::size_t apply_one(std::span<const std::byte> frames, DeltaStep step,
-                        std::int64_t first_element, std::span<std::byte> image);
+                        std::int64_t first_element, std::span<std::byte> image,
+                        std::span<base::Digest> digests = {});
   struct Applied {
     std::size_t bytes = 0;  ///< of `frames`
     std::int64_t frames = 0;
@@ -79,7 +94,8 @@ class DeltaDecoder {
   /// Applies at least one and at most `most_frames` frames, by all threads of the team. Throws
   /// CorruptDelta if one of them is corrupt; others may have been applied then.
   Applied apply_some(std::span<const std::byte> frames, std::int64_t most_frames, DeltaStep step,
-                     std::int64_t first_element, std::span<std::byte> image);
+                     std::int64_t first_element, std::span<std::byte> image,
+                     std::span<base::Digest> digests = {});
   /// Applies all frames; a corrupt one ends it half-way.
   void apply(std::span<const std::byte> frames, DeltaStep step, std::int64_t first_element,
              std::span<std::byte> image);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "physarum/base/hash.hpp"
@@ -51,12 +52,18 @@ class Image {
 
   /// Which state the bytes are; not valid: none that can be trusted (a pull failed half-way).
   [[nodiscard]] base::WeightVersion version() const { return version_; }
-  void set_version(base::WeightVersion version) { version_ = version; }
+  void set_version(base::WeightVersion version, std::vector<base::Digest> block_digests = {}) {
+    version_ = version;
+    block_digests_ = std::move(block_digests);
+  }
+  /// Those of the blocks in that state, if whoever brought the image to it knows them: a delta
+  /// goes on from them. Empty otherwise.
+  [[nodiscard]] const std::vector<base::Digest>& block_digests() const { return block_digests_; }
 
   /// From / to a flat fp32 buffer of catalogue().total_elements(), laid out by element offsets.
   void assign(std::span<const float> flat);
   void copy_to(std::span<float> flat) const;
-  /// Bytes and version of an image with an equal catalogue.
+  /// Bytes, version and digests of an image with an equal catalogue.
   void copy_from(const Image& other);
 
   /// xxh3-128 of each tensor's bytes (gaps not included), in catalogue order.
@@ -68,6 +75,7 @@ class Image {
   CataloguePtr catalogue_;
   AlignedBytes memory_;
   base::WeightVersion version_;
+  std::vector<base::Digest> block_digests_;
 };
 
 /// The checksum of weights that lie in a flat fp32 buffer (total_elements()), as Image::digest() of

@@ -24,6 +24,12 @@ enum class WeightCarrier {
   file,       ///< ... write them into a directory, where engines of this job and of others read
 };
 
+/// Of what an engine makes digests before it takes a version into use.
+enum class PullCheck {
+  changes,     ///< what came: a full image, or the elements of a delta
+  every_byte,  ///< the whole image, whatever came
+};
+
 /// How weights travel from trainers to engines.
 struct WeightOptions {
   UpdateMode mode = UpdateMode::automatic;
@@ -41,6 +47,8 @@ struct WeightOptions {
   std::int64_t buffer_bytes = std::int64_t{64} << 20;
   /// That compare, encode and check on a rank that publishes, or check and apply on one that pulls.
   std::int64_t threads = 1;
+  /// Not an option of its own: --check-weight-update-equal asks for every byte.
+  PullCheck pull_check = PullCheck::changes;
   void validate() const;  ///< throws UserError
 };
 

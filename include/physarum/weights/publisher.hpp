@@ -19,7 +19,7 @@ struct PublishResult {
   Kind kind = Kind::full;
   double density = 1;           ///< changed share of all elements; 1 for a full one
   std::int64_t wire_bytes = 0;  ///< put into the store, digests included
-  double encode_s = 0;          ///< comparing, encoding and digests; slowest rank
+  double encode_s = 0;          ///< rounding, comparing, encoding and digests; slowest rank
   double put_s = 0;             ///< this rank, until its part is in the store
   double seconds = 0;           ///< this rank, from entry to visible
 };
@@ -39,20 +39,13 @@ class Publisher {
   [[nodiscard]] Range my_bytes() const;
   [[nodiscard]] Range my_elements() const;
 
-  /// Where the next version's bytes of my_bytes() are put before publish(). What it held before
-  /// is lost with each publish.
-  [[nodiscard]] std::span<std::byte> next();
-  /// Fills next() from a flat fp32 buffer of Catalogue::total_elements(); reads my_elements() only.
-  void stage(std::span<const float> flat);
-
-  /// Makes next() of all ranks visible as `version`. Collective over the trainer group; the same
-  /// `version` on all, greater than the last. A delta from the last one goes out if the
-  /// mode allows it and the encoded changes are small; otherwise the full image.
-  /// On return the version is visible to every engine. The first one is always full. Waits for the
+  /// Makes the values, rounded to the transfer type, visible as `version`. `flat` is an fp32 buffer
+  /// of Catalogue::total_elements(), of which each rank reads my_elements() only. Collective over
+  /// the trainer group; the same `version` on all, greater than the last. A delta from the last one
+  /// goes out if the mode allows it and the encoded changes are small; otherwise the full image. On
+  /// return the version is visible to every engine. The first one is always full. Waits for the
   /// other trainer ranks, until `deadline` (throws); never for engines. Failures are agreed: all
   /// ranks throw together, the version does not become visible, and the next publish is full.
-  PublishResult publish(base::WeightVersion version, base::Deadline deadline);
-  /// stage() and publish().
   PublishResult publish(base::WeightVersion version, std::span<const float> flat,
                         base::Deadline deadline);
 
