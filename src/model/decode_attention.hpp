@@ -307,7 +307,7 @@ inline void attend(const CacheShape& shape, const AttendRows& rows, float* scrat
   const std::int64_t begin = block * cache_block_tokens;
   const std::int64_t padded =
       round_up(rows.first.position + rows.count - begin, cache_block_tokens);
-  for (std::int64_t kv = 0; kv < shape.key_value_heads; ++kv) {
+  for (std::int64_t kv = rows.first_group; kv < rows.first_group + rows.groups; ++kv) {
     const HeadCache cache{
         .blocks = rows.first.blocks + block,
         .offset = rows.first.layer * shape.layer_floats() + kv * shape.head_floats(),

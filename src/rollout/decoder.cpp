@@ -145,32 +145,48 @@ void Decoder::plan_attention(std::span<const TokenRow> rows, std::int64_t count,
   }
 }
 
+/// Few pieces do not come out even among the threads; their heads do better.
+std::int64_t Decoder::shares_of_piece(std::int64_t pieces) const {
+  const bool many = pieces % team_.size() == 0 || pieces > 4 * team_.size();
+  return many ? 1 : shape_.key_value_heads;
+}
+
 /// Pieces are dealt out in turns: those of a prompt cost more and more.
 template <class RowAt>
 void Decoder::attend_rows(std::span<const TokenRow> rows, std::int64_t layer, std::int64_t count,
                           RowAt row_at) {
   plan_attention(rows, count, row_at);
-  const auto pieces = std::ssize(pieces_);
-  const auto row_of = [&](std::int64_t index) {
-    return rows[static_cast<std::size_t>(pieces_[static_cast<std::size_t>(index)].from)];
+  const auto shares = shares_of_piece(std::ssize(pieces_));
+  const auto turns = std::ssize(pieces_) * shares;
+  const auto heads = shape_.key_value_heads / shares;
+  const auto piece_of = [&](std::int64_t turn) {
+    return pieces_[static_cast<std::size_t>(turn / shares)];
+  };
+  const auto row_of = [&](std::int64_t turn) {
+    return rows[static_cast<std::size_t>(piece_of(turn).from)];
   };
   const auto work = [&](int part, int parts) {
     float* scratch = scratch_.data() + part * scratch_floats_;
-    for (std::int64_t i = part; i < pieces; i += parts) {
-      if (i + parts < pieces) prefetch(row_of(i + parts), layer);
-      const auto& piece = pieces_[static_cast<std::size_t>(i)];
+    for (std::int64_t turn = part; turn < turns; turn += parts) {
+      if (shares == 1 && turn + parts < turns) prefetch(row_of(turn + parts), layer);
+      const auto piece = piece_of(turn);
       model::decode_kernels().attend(
           shape_,
-          {.first = cache_row(row_of(i), layer),
+          {.first = cache_row(row_of(turn), layer),
            .count = piece.count,
            .queries = qkv_.data() + piece.from * config_.attention_width(),
            .query_stride = config_.attention_width(),
            .out = attended_.data() + piece.to * config_.query_width(),
-           .out_stride = config_.query_width()},
+           .out_stride = config_.query_width(),
+           .first_group = turn % shares * heads,
+           .groups = heads},
           scratch);
     }
   };
-  if (team_.size() == 1 || count == 1) return work(0, 1);
+  // One short sequence is not worth the way to the other threads.
+  constexpr std::int64_t short_tokens = 128;
+  const bool alone = count == 1 && row_of(0).position < short_tokens;
+  if (team_.size() == 1 || alone) return work(0, 1);
   team_.run([&](int part) { work(part, team_.size()); });
 }
 

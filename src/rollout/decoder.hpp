@@ -73,6 +73,7 @@ class Decoder {
   template <class RowAt>
   void plan_attention(std::span<const TokenRow> rows, std::int64_t count, RowAt row_at);
   /// Result `to` < count is that of row row_at(to).
+  [[nodiscard]] std::int64_t shares_of_piece(std::int64_t pieces) const;
   template <class RowAt>
   void attend_rows(std::span<const TokenRow> rows, std::int64_t layer, std::int64_t count,
                    RowAt row_at);

@@ -103,14 +103,22 @@ std::vector<float> attend(const Sequence& sequence, const DecodeKernels& kernels
   std::vector<float> out(as_size(count * (width + 3)), 7.0F);
   const auto floats = attention_scratch(shape, first + count);
   std::vector<float> scratch(as_size(floats + 1), 1e3F);
-  kernels.attend(shape,
-                 {.first = sequence.row(first, window),
-                  .count = count,
-                  .queries = queries.data(),
-                  .query_stride = stride,
-                  .out = out.data(),
-                  .out_stride = width + 3},
-                 scratch.data());
+  const auto look = [&](std::int64_t first_group, std::int64_t groups, std::vector<float>& to) {
+    kernels.attend(shape,
+                   {.first = sequence.row(first, window),
+                    .count = count,
+                    .queries = queries.data(),
+                    .query_stride = stride,
+                    .out = to.data(),
+                    .out_stride = width + 3,
+                    .first_group = first_group,
+                    .groups = groups},
+                   scratch.data());
+  };
+  std::vector<float> apart = out;
+  look(0, shape.key_value_heads, out);
+  for (std::int64_t group = 0; group < shape.key_value_heads; ++group) look(group, 1, apart);
+  EXPECT_EQ(out, apart) << "heads one after the other, and all together";
   EXPECT_EQ(scratch.back(), 1e3F) << "more scratch memory than was said";
   for (std::int64_t row = count; row-- > 0;) {
     const auto end = out.begin() + row * (width + 3) + width;

@@ -225,7 +225,9 @@ Values decoded(const DecodeKernels& table, const CacheShape& shape, std::int64_t
                 .queries = qkv.data(),
                 .query_stride = 0,
                 .out = out.data(),
-                .out_stride = 0},
+                .out_stride = 0,
+                .first_group = 0,
+                .groups = shape.key_value_heads},
                scratch.data());
   out.insert(out.end(), qkv.begin(), qkv.end());
   return out;

@@ -47,6 +47,8 @@ struct AttendRows {
   std::int64_t query_stride;
   float* out;  ///< [count, heads * head_dim]
   std::int64_t out_stride;
+  std::int64_t first_group;  ///< key-value heads to look at, with the query heads that share them
+  std::int64_t groups;
 };
 
 /// Exponentials are summed in chunks of this many: drawing skips whole chunks.
