@@ -32,11 +32,12 @@ class LongTail {
 [[nodiscard]] double ks_limit(std::size_t a, std::size_t b);
 
 /// What a step with so many rows (a token of a running answer, or a token that is read) takes:
-/// measured with SmolLM2-135M in bf16 on one thread of a Xeon with AVX-512 (benchmarks/README.md:
-/// 37.0, 124.5, 253 and 309 tokens/s at 1, 8, 32 and 64 sequences), straight lines between.
+/// measured with SmolLM2-135M in bf16 on one thread of a Zen 5 (125, 673, 714 and 676 tokens/s at
+/// 1, 8, 32 and 64 sequences behind 128 tokens), straight lines between.
 [[nodiscard]] double step_seconds(std::int64_t rows);
 
-/// Steps of 8 groups of 4 samples; with over-sampling 16 groups at a time.
+/// Steps of 8 groups of 4 samples; with over-sampling 10 groups at a time: where reading again
+/// costs as much as decoding, more of them cost more than they bring.
 enum class Form { plain, discarding, partial };
 [[nodiscard]] buffer::testing::CircleOptions circle_options(Form form, std::int64_t steps);
 
