@@ -58,6 +58,23 @@ function(add_room_test room name)
   endif()
 endfunction()
 
+# add_lost_rank_test(<room> <name> RANKS n TIMEOUT s SAYS regex): tests/<room>/<name>_program.cpp, in which a rank dies,
+# where MPI can tell (ULFM). The launcher's code is no verdict there: what the others say is.
+function(add_lost_rank_test room name)
+  cmake_parse_arguments(A "" "RANKS;TIMEOUT;SAYS" "" ${ARGN})
+  if(NOT PHYSARUM_HAVE_ULFM)
+    return()
+  endif()
+  set(target ${room}_${name}_program)
+  add_executable(${target} ${name}_program.cpp)
+  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/${room})
+  target_link_libraries(${target} PRIVATE physarum_${room} physarum_flags)
+  add_test(NAME ${room}.${name} COMMAND ${CMAKE_COMMAND} -E env PHYSARUM_MPIRUN=${PHYSARUM_MPIRUN}
+    ${PROJECT_SOURCE_DIR}/jobs/launch -n ${A_RANKS} --with-ft --program $<TARGET_FILE:${target}>)
+  set_tests_properties(${room}.${name} PROPERTIES LABELS ${room} PROCESSORS ${A_RANKS} TIMEOUT ${A_TIMEOUT}
+    PASS_REGULAR_EXPRESSION "${A_SAYS}")
+endfunction()
+
 # add_fuzz_target(<room> <name> [MUTATIONS n]): tests/<room>/fuzz_<name>.cpp defines LLVMFuzzerTestOneInput, its corpus
 # is the folder tests/<room>/corpus/<name>. CTest runs the corpus and MUTATIONS inputs made from it (default 2000).
 function(add_fuzz_target room name)
