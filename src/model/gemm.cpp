@@ -15,11 +15,6 @@ constexpr std::int64_t row_block = 192;
 /// So many rows of x stay in the second cache whatever their depth.
 constexpr std::int64_t few_rows = 8;
 
-std::int64_t padded(std::int64_t out) {
-  constexpr auto width = PackedMatrix::panel_width;
-  return (out + width - 1) / width * width;
-}
-
 /// Exact: the values have no more than 8 bits.
 void to_halves(const float* from, std::int64_t count, std::uint16_t* to) {
   std::uint32_t lost = 0;
@@ -43,11 +38,8 @@ struct Columns {
   const float* bias;
   void (*multiply)(const StripTaskOf<Weight>&);
 
-  [[nodiscard]] std::int64_t width(std::int64_t strip) const {
-    return std::min(gemm_strip_columns, padded(columns) - strip);
-  }
   [[nodiscard]] const Weight* block(std::int64_t strip, std::int64_t k) const {
-    return weights + strip * depth + k * width(strip);
+    return weights + strip * depth + k * gemm_strip_width(columns, strip);
   }
   /// Rows [row, row + rows) of the strip from column `strip` on, one block of its depth.
   void multiply_block(std::int64_t row, std::int64_t rows, std::int64_t strip, std::int64_t k,
@@ -58,7 +50,7 @@ struct Columns {
               .row_stride = x.stride,
               .step = 1,
               .weights = block(strip, k),
-              .width = width(strip),
+              .width = gemm_strip_width(columns, strip),
               .next = next,
               .columns = std::min(gemm_strip_columns, columns - strip),
               .depth = std::min(gemm_depth, depth - k),
@@ -72,7 +64,8 @@ struct Columns {
     for (std::int64_t strip = 0; strip < columns; strip += gemm_strip_columns) {
       for (std::int64_t k = 0; k < depth; k += gemm_depth) {
         const Weight* here = block(strip, k);
-        multiply_block(row, rows, strip, k, here + width(strip) * std::min(gemm_depth, depth - k));
+        multiply_block(row, rows, strip, k,
+                       here + gemm_strip_width(columns, strip) * std::min(gemm_depth, depth - k));
       }
     }
   }

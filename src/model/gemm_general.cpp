@@ -25,7 +25,7 @@ struct Strip {
   [[nodiscard]] std::int64_t columns() const {
     return std::min(gemm_strip_columns, all_columns - column);
   }
-  [[nodiscard]] std::int64_t width() const { return round_up(columns(), panel_width); }
+  [[nodiscard]] std::int64_t width() const { return gemm_strip_width(all_columns, column); }
 };
 }  // namespace
 

@@ -28,6 +28,12 @@ struct StoredValue {
 
 /// Columns of a product that are computed together.
 constexpr std::int64_t gemm_strip_columns = 48;
+/// Columns of a strip as it is kept, of `columns` in all and from `first` on: the last strip has
+/// only as many panels of 16 as it needs.
+[[nodiscard]] constexpr std::int64_t gemm_strip_width(std::int64_t columns, std::int64_t first) {
+  const std::int64_t left = (columns - first + 15) / 16 * 16;
+  return left < gemm_strip_columns ? left : gemm_strip_columns;
+}
 
 /// Weights [out, in], kept in the order in which the product y = x wT reads them: strips of 48
 /// rows, each [in, 48], one after the other; the last one as wide as it must be, in panels of 16,
@@ -57,8 +63,7 @@ class PackedMatrix {
 
   /// Rows that the strip of `row` has; its values of one column and the next are so far apart.
   [[nodiscard]] std::int64_t strip_width(std::int64_t row) const {
-    const std::int64_t left = padded_out() - row / gemm_strip_columns * gemm_strip_columns;
-    return left < gemm_strip_columns ? left : gemm_strip_columns;
+    return gemm_strip_width(out_, row / gemm_strip_columns * gemm_strip_columns);
   }
   /// Where a value is among floats() or halves().
   [[nodiscard]] std::int64_t place(std::int64_t row, std::int64_t column) const {
