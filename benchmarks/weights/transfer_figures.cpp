@@ -1,5 +1,6 @@
 // Weights on their way between two ranks: rank 0 is trainer and buffer, rank 1 an engine.
-//   transfer_figures pull [MB]         a full pull by each carrier, and a bare loop of MPI_Get
+//   transfer_figures pull [MB] [apart] a full pull by each carrier, and a bare loop of MPI_Get;
+//                                      apart: as between machines, all bytes go through MPI
 //   transfer_figures delta GBPS [MB]   from the optimiser's values to the verified image: a delta,
 //                                      a full image, MPI_Bcast; over links of so many Gb/s (0:
 //                                      none)
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <string>
 
 #include <mpi.h>
@@ -247,6 +249,8 @@ int run(parallel::Communicator& world, const std::vector<std::string>& words) {
   const std::int64_t megabytes =
       words.size() > size_at ? std::max(1, std::atoi(words[size_at].c_str())) : usual_megabytes;
   const Link link{words.size() > 2 ? std::atof(words[2].c_str()) : 0, usual_latency_s};
+  std::optional<parallel::ScopedReadsByMpi> apart;
+  if (words.size() > 3 && words[3] == "apart") apart.emplace();
   if (part == "pull") {
     pull_part(world, megabytes * 1'000'000);
   } else if (part == "delta") {

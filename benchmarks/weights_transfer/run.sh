@@ -25,7 +25,9 @@ value() { awk -v name="$1" '$1 == name { print $2 }' <<<"$2"; }
 
 if [[ $parts == *" pull "* ]]; then
   for transport in sm tcp; do
-    figures=$(over "self,$transport" pull "$megabytes")
+    place=
+    [ $transport = sm ] || place=apart
+    figures=$(over "self,$transport" pull "$megabytes" $place)
     echo "$transport: bare MPI_Get $(value bare_gb_per_s "$figures") GB/s; fetching alone: rma $(value rma_fetch_share "$figures"), messages $(value messages_fetch_share "$figures") of it"
     echo "figure pull_rma_of_bare_$transport $(value rma_pull_share "$figures") times goal >= 0.88"
     echo "figure pull_messages_of_bare_$transport $(value messages_pull_share "$figures") times goal >= 0.70"

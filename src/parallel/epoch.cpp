@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <utility>
 
 #include "physarum/base/contracts.hpp"
 #include "physarum/base/logging.hpp"
@@ -42,6 +44,13 @@ void Window::Impl::wait_transfers(int target, const base::Deadline& deadline) {
                    deadline);
   }
   requests.clear();
+}
+
+/// A copy between processes is no MPI call, in which others could get on.
+void Window::Impl::finish_reads() {
+  if (!std::exchange(read_since_flush, false)) return;
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  serve_hooks();
 }
 
 Epoch::Epoch(Window& window) : window_(*window.impl_) {
@@ -89,6 +98,11 @@ void Epoch::get(std::span<std::byte> to, int target, std::uint64_t offset) {
     if (!to.empty()) std::memmove(to.data(), window_.local(offset), to.size());
     return;
   }
+  if (window_.neighbours.have(target)) {
+    window_.neighbours.read(to, target, offset);
+    window_.read_since_flush = true;
+    return;
+  }
   for_each_piece(to.size(), piece_limit(), [&](std::size_t begin, std::size_t bytes) {
     const int count = narrow<int>(bytes);
     const MPI_Aint at = place(offset + begin);
@@ -109,12 +123,14 @@ void Epoch::get(std::span<std::byte> to, int target, std::uint64_t offset) {
 void Epoch::flush(int target, const base::Deadline& deadline) {
   window_.check_range(target, 0, 0);
   if (window_.alone()) return;
+  window_.finish_reads();
   window_.wait_transfers(target, deadline);
   window_.check(MPI_Win_flush(target, window_.handle.get()), "MPI_Win_flush");
 }
 
 void Epoch::flush_all(const base::Deadline& deadline) {
   if (window_.alone()) return;
+  window_.finish_reads();
   for (int target = 0; target < window_.comm.size(); ++target) {
     window_.wait_transfers(target, deadline);
   }

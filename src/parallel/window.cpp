@@ -1,5 +1,7 @@
 #include "physarum/parallel/window.hpp"
 
+#include <atomic>
+
 #include "physarum/base/contracts.hpp"
 #include "physarum/base/error.hpp"
 #include "physarum/base/logging.hpp"
@@ -18,7 +20,13 @@ void require_unified_memory(MPI_Win window, const CallOwner& owner) {
     throw base::WorldError("MPI_Win_create", 0, "this MPI library keeps two copies of a window");
   }
 }
+
+std::atomic<int> reads_by_mpi{0};
 }  // namespace
+
+ScopedReadsByMpi::ScopedReadsByMpi() noexcept { ++reads_by_mpi; }
+ScopedReadsByMpi::~ScopedReadsByMpi() { --reads_by_mpi; }
+bool ScopedReadsByMpi::active() noexcept { return reads_by_mpi > 0; }
 
 Window::Impl::~Impl() {
   if (!handle.valid() || may_release_collectively()) return;
@@ -54,6 +62,7 @@ Window Window::over(const Communicator& comm, std::span<std::byte> memory, std::
   impl.handle = WindowHandle(made);
   impl.check(MPI_Win_set_errhandler(made, MPI_ERRORS_RETURN), "MPI_Win_set_errhandler");
   require_unified_memory(made, impl.owner());
+  impl.neighbours = Neighbours(impl.comm, memory);
   return window;
 }
 

@@ -8,6 +8,7 @@
 #include "physarum/parallel/window.hpp"
 
 #include "communicator_impl.hpp"
+#include "neighbours.hpp"
 
 namespace physarum::parallel {
 
@@ -19,6 +20,8 @@ struct Window::Impl {
   std::string name;
   bool epoch_open = false;
   std::map<int, std::vector<MPI_Request>> under_way;  ///< long transfers by target
+  Neighbours neighbours;                              ///< whose memory is read without MPI
+  bool read_since_flush = false;                      ///< from a neighbour
 
   ~Impl();
   [[nodiscard]] bool alone() const { return !comm.valid(); }
@@ -29,6 +32,7 @@ struct Window::Impl {
   }
   void check_range(int target, std::uint64_t offset, std::uint64_t bytes) const;
   void wait_transfers(int target, const base::Deadline& deadline);
+  void finish_reads();
   [[nodiscard]] std::byte* local(std::uint64_t offset) const { return memory.data() + offset; }
 };
 

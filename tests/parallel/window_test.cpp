@@ -8,6 +8,7 @@
 
 #include "physarum/parallel/wait.hpp"
 
+#include "neighbours.hpp"
 #include "pieces.hpp"
 #include "support/mpi_test.hpp"
 
@@ -77,6 +78,63 @@ TEST(Window, get_brings_bytes_in_pieces) {
     epoch.flush(target, test::soon());
     const Bytes expected = pattern(size, target);
     EXPECT_TRUE(std::equal(got.begin(), got.end(), expected.begin() + 5));
+    world().barrier();
+  }
+  window.close();
+}
+
+/// Long and short reads of every rank by every rank.
+void read_far_and_near(const char* name) {
+  const std::size_t size = 3'000'001;
+  Memory memory(size);
+  const Bytes own = pattern(size, world().rank());
+  std::copy(own.begin(), own.end(), memory.span().begin());
+  Window window = Window::over(world(), memory.span(), name);
+  {
+    Epoch epoch(window);
+    epoch.sync();
+    world().barrier();
+    for (int target = 0; target < world().size(); ++target) {
+      const Bytes expected = pattern(size, target);
+      for (const std::size_t begin : {std::size_t{0}, std::size_t{4093}, size - 9}) {
+        Bytes got(size - begin);
+        epoch.get(got, target, begin);
+        epoch.flush(target, test::soon());
+        EXPECT_TRUE(std::equal(got.begin(), got.end(),
+                               expected.begin() + std::ssize(expected) - std::ssize(got)));
+      }
+    }
+    world().barrier();
+  }
+  window.close();
+}
+
+TEST(Window, reads_neighbours_and_through_mpi_the_same) {
+  read_far_and_near("near");
+  const ScopedReadsByMpi apart;
+  read_far_and_near("apart");
+}
+
+TEST(Window, a_read_from_a_neighbour_serves_the_hooks) {
+  Memory memory(4096);
+  Window window = Window::over(world(), memory.span(), "hooks");
+  const Neighbours near(world(), memory.span());
+  {
+    Epoch epoch(window);
+    int served = 0;
+    const ProgressHook hook([&] {
+      ++served;
+      return false;
+    });
+    world().barrier();
+    served = 0;
+    Bytes got(4096);
+    const int target = (world().rank() + 1) % world().size();
+    epoch.get(got, target, 0);
+    epoch.flush(target, test::soon());
+    if (near.have(target)) {
+      EXPECT_GT(served, 0);
+    }
     world().barrier();
   }
   window.close();

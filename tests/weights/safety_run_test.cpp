@@ -1,10 +1,14 @@
 // Many random versions, engines that come and go. In CTest some hundred versions; by hand as many
 // as one likes: safety_run.sh, or
 //
-//   --versions N  --buffers N  --trainers N  --carrier NAME
+//   --versions N  --buffers N  --trainers N  --carrier NAME  --apart yes: ranks do not look into
+//   each other's memory, as between machines
 #include <cstdio>
+#include <optional>
 
 #include <gtest/gtest.h>
+
+#include "physarum/parallel/window.hpp"
 
 #include "exchange_fixture.hpp"
 #include "restless_reader.hpp"
@@ -57,6 +61,8 @@ TEST(SafetyRun, every_image_taken_into_use_is_the_version_that_it_claims) {
   test::allow_test_s(limit_s);
   const test::Shape shape{static_cast<int>(number("--buffers", 1)),
                           static_cast<int>(number("--trainers", 1)), false};
+  std::optional<parallel::ScopedReadsByMpi> apart;
+  if (physarum::test::argument("--apart")) apart.emplace();
   const auto changes = test::random_changes(11);
   Circle circle(shape, options(), changes);
   circle.set_patience_s(limit_s * 0.9);

@@ -16,6 +16,9 @@ namespace physarum::parallel {
 /// Memory of every rank of a communicator, open to one-sided access by all of them. No rank of the
 /// communicator may die while the window lives. The same memory may be exposed by two windows. On a
 /// null communicator it is this rank's own memory.
+///
+/// Memory of another process on the same machine is read without that process or MPI, where the
+/// system lets it be seen (process_vm_readv); everything else is MPI's.
 class Window {
  public:
   Window() noexcept;
@@ -60,8 +63,9 @@ class Epoch {
 
   void put(std::span<const std::byte> from, int target, std::uint64_t offset);
   void get(std::span<std::byte> to, int target, std::uint64_t offset);
-  /// Waits until the transfers to `target` are complete here and there. Serves the hooks while the
-  /// transfers are under way; throws DeadlineExceeded, after which the job must end.
+  /// Waits until the transfers to `target` are complete here and there. Serves the hooks, at least
+  /// once, while the transfers are under way; throws DeadlineExceeded, after which the job must
+  /// end. What is read after it is not older than what was read before.
   void flush(int target, const base::Deadline& deadline);
   void flush_all(const base::Deadline& deadline);
 
@@ -80,6 +84,19 @@ class Epoch {
 
  private:
   Window::Impl& window_;
+};
+
+/// Windows that are made while it lives read by MPI alone, as between machines: for tests and
+/// benchmarks whose ranks share one.
+class ScopedReadsByMpi {
+ public:
+  ScopedReadsByMpi() noexcept;
+  ~ScopedReadsByMpi();
+  ScopedReadsByMpi(const ScopedReadsByMpi&) = delete;
+  ScopedReadsByMpi& operator=(const ScopedReadsByMpi&) = delete;
+  ScopedReadsByMpi(ScopedReadsByMpi&&) = delete;
+  ScopedReadsByMpi& operator=(ScopedReadsByMpi&&) = delete;
+  [[nodiscard]] static bool active() noexcept;
 };
 
 }  // namespace physarum::parallel
