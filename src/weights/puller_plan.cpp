@@ -3,61 +3,10 @@
 
 #include "physarum/base/error.hpp"
 
-#include "block_digests.hpp"
 #include "puller_impl.hpp"
 
 // The first half of a pull: what has to be fetched to reach the target.
 namespace physarum::weights {
-namespace {
-constexpr std::int64_t longest_piece = std::int64_t{1} << 18;
-}
-
-std::optional<std::int64_t> WordsCopy::delta_to(base::WeightVersion version) const {
-  for (std::int64_t entry = 0; entry < ring_; ++entry) {
-    if (at(StoreWords::entry(entry)) == StoreWords::of(version)) return entry;
-  }
-  return std::nullopt;
-}
-
-std::optional<std::int64_t> WordsCopy::delta_from(base::WeightVersion version) const {
-  for (std::int64_t entry = 0; entry < ring_; ++entry) {
-    if (at(StoreWords::entry(entry)) != 0 &&
-        at(StoreWords::entry_base(entry)) == StoreWords::of(version)) {
-      return entry;
-    }
-  }
-  return std::nullopt;
-}
-
-std::optional<DeltaChain> WordsCopy::chain(base::WeightVersion from, base::WeightVersion to) const {
-  DeltaChain chain;
-  while (from != to) {
-    const auto entry = delta_from(from);
-    // The words of one look may be of different moments: a circle is none.
-    if (!entry || std::cmp_equal(chain.size(), ring_)) return std::nullopt;
-    const auto target = StoreWords::version(at(StoreWords::entry(*entry)));
-    if (target <= from || target > to) return std::nullopt;
-    chain.push_back({*entry, {from, target}});
-    from = target;
-  }
-  return chain;
-}
-
-bool WordsCopy::is_clean(std::int64_t slot) const {
-  return at(StoreWords::before(1 - slot)) == at(StoreWords::content(slot));
-}
-
-bool WordsCopy::same_places(const WordsCopy& other) const {
-  for (std::int64_t word = 0; word < StoreWords::count(ring_); ++word) {
-    // The others say nothing about what is in a place.
-    if (word == StoreWords::newest || word == StoreWords::busy || word == StoreWords::wanted ||
-        word == StoreWords::filed || word == StoreWords::fold_ns) {
-      continue;
-    }
-    if (at(word) != other.at(word)) return false;
-  }
-  return true;
-}
 
 void Puller::Impl::read_words(std::vector<WordsCopy>& words, const base::Deadline& deadline) {
   words.assign(static_cast<std::size_t>(layout_.buffer_ranks()), WordsCopy(layout_.ring()));
@@ -243,80 +192,6 @@ void Puller::Impl::read_heads(const base::Deadline& deadline) {
   }
   access_.flush(deadline);
   queue_pieces(lengths);
-}
-
-void Puller::Impl::queue_pieces(const std::vector<std::vector<std::uint64_t>>& lengths) {
-  deltas_.clear();
-  pieces_.clear();
-  next_piece_ = arrived_ = digested_ = next_delta_ = delta_offset_ = 0;
-  next_block_ = 0;
-  begin_digests();
-  std::size_t at = 0;
-  for (int buffer = 0; buffer < layout_.buffer_ranks(); ++buffer) {
-    const ShardPlan& plan = plan_of(buffer);
-    if (plan.slot >= 0 && !plan.slot_taken) {
-      queue_shard(buffer, plan.slot);
-    }
-    for (const DeltaPlace& place : plan.chain) {
-      const auto& of_regions = lengths[at++];
-      for (const Region& region : layout_.regions_of_buffer(buffer)) {
-        const std::uint64_t length = of_regions[static_cast<std::size_t>(region.index)];
-        if (length > static_cast<std::uint64_t>(region.capacity)) return lost_race();
-        if (length == 0) continue;
-        deltas_.push_back(
-            {&region, place.step, std::vector<std::byte>(static_cast<std::size_t>(length))});
-        queue_frames(deltas_.back().frames, buffer, layout_.frames_offset(region, place.entry));
-      }
-    }
-  }
-  result_.deltas = static_cast<std::int64_t>(plans_.front().chain.size());
-  stage_ = Stage::fetch;
-}
-
-/// What the image's digests are before anything is fetched. Those of a shard that comes in full
-/// are made piece by piece; one that has come already, and waits for more deltas, has them.
-void Puller::Impl::begin_digests() {
-  const bool whole = std::all_of(plans_.begin(), plans_.end(),
-                                 [](const ShardPlan& plan) { return plan.slot >= 0; });
-  const bool known = std::ssize(image_->block_digests()) == layout_.blocks();
-  const bool taken = std::any_of(plans_.begin(), plans_.end(),
-                                 [](const ShardPlan& plan) { return plan.slot_taken; });
-  if (taken) return;
-  held_.clear();
-  if (check_ == PullCheck::every_byte || !(whole || known)) return;
-  held_ = digests_of_zeros(layout_.image_bytes());
-  for (int buffer = 0; buffer < layout_.buffer_ranks(); ++buffer) {
-    if (plan_of(buffer).slot >= 0) continue;
-    const auto held = held_of(layout_.shard(buffer));
-    std::copy_n(image_->block_digests().begin() + (held.data() - held_.data()), held.size(),
-                held.begin());
-  }
-}
-
-std::span<base::Digest> Puller::Impl::held_of(Range bytes) {
-  if (held_.empty()) return {};
-  const std::int64_t first = bytes.begin / StoreLayout::block_bytes;
-  return slice(std::span(held_), {first, first + StoreLayout::blocks_of(bytes)});
-}
-
-void Puller::Impl::queue_shard(int buffer, std::int64_t slot) {
-  const std::int64_t piece_bytes = std::min(longest_piece, buffer_bytes_) / 64 * 64;
-  const Range shard = layout_.shard(buffer);
-  for (std::int64_t begin = shard.begin; begin < shard.end; begin += piece_bytes) {
-    const Range piece{begin, std::min(begin + piece_bytes, shard.end)};
-    pieces_.push_back(
-        {slice(image_->bytes(), piece), buffer,
-         layout_.slot_offset(buffer, slot) + static_cast<std::uint64_t>(begin - shard.begin),
-         begin});
-  }
-}
-
-void Puller::Impl::queue_frames(std::span<std::byte> to, int buffer, std::uint64_t offset) {
-  const auto piece_bytes = static_cast<std::size_t>(std::min(longest_piece, buffer_bytes_));
-  for (std::size_t done = 0; done < to.size(); done += piece_bytes) {
-    pieces_.push_back(
-        {to.subspan(done, std::min(piece_bytes, to.size() - done)), buffer, offset + done, -1});
-  }
 }
 
 }  // namespace physarum::weights
