@@ -211,7 +211,8 @@ void FilePuller::lost_race() {
   reader_.reset();
   backoff_.pause();
   if (result_.retries >= most_races) {
-    return take_from_store("newer ones replace it faster than it can be read");
+    warn("newer ones replace it faster than it can be read");
+    return take_from_store();
   }
   stage_ = Stage::plan;
 }
@@ -224,12 +225,16 @@ void FilePuller::unusable(const std::string& why) {
   ++result_.failures;
   ++result_.retries;
   access().store(0, StoreWords::wanted, 1);  // so that others find files that are good
-  take_from_store(why);
+  warn(why);
+  take_from_store();
 }
 
-void FilePuller::take_from_store(const std::string& why) {
+void FilePuller::warn(const std::string& why) const {
   base::log_warning("weight version " + number_of(target_) +
                     " is taken from the buffer ranks, not from files: " + why);
+}
+
+void FilePuller::take_from_store() {
   queue_.clear();
   frames_ = {};
   stage_ = Stage::done;

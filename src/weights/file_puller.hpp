@@ -48,7 +48,8 @@ class FilePuller final : public Puller::Impl {
   void finish(PullResult::Kind kind);
   void lost_race();
   void unusable(const std::string& why);
-  void take_from_store(const std::string& why);
+  void warn(const std::string& why) const;
+  void take_from_store();
   std::optional<PullResult> advance_store(std::int64_t budget_bytes,
                                           const base::Deadline& deadline);
   [[nodiscard]] const WeightFileName& file() const { return queue_[next_]; }
@@ -58,6 +59,7 @@ class FilePuller final : public Puller::Impl {
   storage::FileSystem& files_;
   std::filesystem::path directory_;
   std::int64_t piece_bytes_;
+  bool unseen_ = false;  // the last version that was looked for was not there, and that was told
 
   Image* shadow_ = nullptr;  // null: no pull, or one from the store
   std::optional<base::WeightVersion> wanted_;

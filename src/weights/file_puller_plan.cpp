@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <utility>
+
+#include "physarum/base/logging.hpp"
 
 #include "file_puller.hpp"
 
@@ -29,11 +32,18 @@ void FilePuller::arrive(std::int64_t& budget) {
     return;
   }
   if (find_files()) {
+    if (std::exchange(unseen_, false)) {
+      base::log_info("weight versions are in " + directory_.string() + " again");
+    }
     stage_ = Stage::open;
   } else if (!wanted_ && newest() > target_) {
     lost_race();
   } else {
-    take_from_store("it is not in " + directory_.string());
+    // An engine whose node does not see the directory would say so with every version.
+    if (!std::exchange(unseen_, true)) {
+      warn("it is not in " + directory_.string() + " (told once, until one is)");
+    }
+    take_from_store();
   }
 }
 

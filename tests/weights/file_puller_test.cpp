@@ -172,6 +172,33 @@ TEST(FilePuller, takes_from_the_store_what_could_not_be_written) {
   job.expect_pull(2, Kind::full, 0);
 }
 
+/// Times that the puller said that a version is not in the directory, in a pull of each.
+int told_of_missing(FilingJob& job, std::int64_t first, std::int64_t last) {
+  testing::internal::CaptureStderr();
+  for (std::int64_t version = first; version <= last; ++version) {
+    job.filed.publish_and_write(version);
+    (void)job.pull();
+    EXPECT_TRUE(job.holds(version));
+  }
+  const std::string said = testing::internal::GetCapturedStderr();
+  int times = 0;
+  for (auto at = said.find("it is not in"); at != std::string::npos;
+       at = said.find("it is not in", at + 1)) {
+    ++times;
+  }
+  return times;
+}
+
+TEST(FilePuller, says_once_that_it_does_not_see_the_directory_and_again_after_it_did) {
+  FilingJob job(UpdateMode::delta);
+  for (std::int64_t first = 0; first < 8; first += 4) {
+    EXPECT_EQ(told_of_missing(job, first, first), 0);
+    std::filesystem::remove_all(job.filed.directory);
+    EXPECT_EQ(told_of_missing(job, first + 1, first + 3), 1);
+    std::filesystem::create_directory(job.filed.directory);
+  }
+}
+
 TEST(FilePuller, takes_from_the_store_what_is_damaged_and_asks_for_a_full_image) {
   for (const bool delta : {true, false}) {
     FilingJob job(UpdateMode::delta);
