@@ -9,8 +9,8 @@
 
 namespace physarum::weights {
 
-// Messages are faster, and no engine can harm a trainer by its death. But a buffer rank that
-// decodes answers only between two steps of that.
+// Messages are as fast on one machine and faster between machines, and no engine can harm a trainer
+// by its death. But a buffer rank that decodes answers only between two steps of that.
 WeightCarrier chosen(WeightCarrier carrier, const CarrierParts& parts) {
   if (carrier != WeightCarrier::automatic) return carrier;
   const bool both = parts.store != nullptr && parts.is_engine;

@@ -62,6 +62,7 @@ TEST(Window, put_reaches_every_rank) {
 }
 
 TEST(Window, get_brings_bytes_in_pieces) {
+  const ScopedReadsByMpi apart;
   const ScopedPieceLimit small(70'000);
   const std::size_t size = 1'000'003;
   Memory memory(size);
@@ -174,11 +175,11 @@ TEST(Window, only_one_rank_wins_a_swap) {
   window.close();
 }
 
-TEST(Window, a_stored_word_follows_flushed_data) {
-  // The publish pattern: data, flush, then the version word. Readers poll the word.
+/// The publish pattern: data, flush, then the version word. Readers poll the word.
+void publish_and_read(const char* name) {
   const std::size_t size = 300'000;
   Memory memory(size + 8);
-  Window window = Window::over(world(), memory.span(), "publish");
+  Window window = Window::over(world(), memory.span(), name);
   {
     Epoch epoch(window);
     const int writer = world().size() - 1;
@@ -198,6 +199,12 @@ TEST(Window, a_stored_word_follows_flushed_data) {
     }
   }
   window.close();
+}
+
+TEST(Window, a_stored_word_follows_flushed_data) {
+  publish_and_read("publish near");
+  const ScopedReadsByMpi apart;
+  publish_and_read("publish apart");
 }
 
 TEST(Window, exposes_the_same_memory_twice) {
@@ -248,6 +255,7 @@ TEST(Window, ranks_may_expose_different_sizes_and_none) {
 TEST(Window, is_served_by_a_target_that_only_waits) {
   // Ranks above 0 read 32 MiB from rank 0, which sits in a barrier: its yielding wait must be
   // progress enough.
+  const ScopedReadsByMpi apart;
   const std::size_t size = 32 << 20;
   Memory memory(world().rank() == 0 ? size : 0);
   Window window = Window::over(world(), memory.span(), "served");

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include "physarum/parallel/window.hpp"
+
 #include "exchange_fixture.hpp"
 
 namespace physarum::weights {
@@ -35,21 +37,31 @@ void race(const test::Shape& shape, const WeightOptions& options, double density
   circle.close();
 }
 
-class RacingReader : public testing::TestWithParam<WeightCarrier> {};
-
-TEST_P(RacingReader, every_pulled_state_is_one_that_was_published) {
-  test::allow_test_s(400);
-  each_layout([](const test::Shape& shape) {
+/// `part`: a part of the versions.
+void race_in_all_ways(WeightCarrier carrier, std::int64_t part) {
+  each_layout([&](const test::Shape& shape) {
     WeightOptions options;
-    options.carrier = GetParam();
+    options.carrier = carrier;
     options.mode = UpdateMode::delta;
-    const std::int64_t part = options.carrier == WeightCarrier::file ? 10 : 1;  // a disk is slow
     race(shape, options, 0.01, 300 / part);
     options.delta_ring = 1;
     race(shape, options, 0.001, 100 / part);
     options.mode = UpdateMode::full;
     race(shape, options, 0.01, 150 / part);
   });
+}
+
+class RacingReader : public testing::TestWithParam<WeightCarrier> {};
+
+TEST_P(RacingReader, every_pulled_state_is_one_that_was_published) {
+  test::allow_test_s(400);
+  race_in_all_ways(GetParam(), GetParam() == WeightCarrier::file ? 10 : 1);  // a disk is slow
+}
+
+TEST(RacingReaderApart, every_state_pulled_through_mpi_is_one_that_was_published) {
+  test::allow_test_s(400);
+  const parallel::ScopedReadsByMpi apart;
+  race_in_all_ways(WeightCarrier::rma, 3);
 }
 
 INSTANTIATE_TEST_SUITE_P(Carriers, RacingReader, test::every_carrier, test::carrier_name);
