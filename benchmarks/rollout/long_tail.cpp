@@ -62,8 +62,9 @@ buffer::testing::CircleOptions circle_options(Form form, std::int64_t steps) {
   options.buffer.save_samples = false;
   options.buffer.lease_deadline_s = 1e6;
   options.buffer.distributed_timeout_minutes = 1e5;
-  if (form != Form::plain) options.buffer.over_sampling_batch_size = 10;
-  options.buffer.partial_rollout = form == Form::partial;
+  if (form != Form::plain)
+    options.buffer.over_sampling_batch_size = form == Form::in_place ? 12 : 10;
+  options.buffer.partial_rollout = form == Form::partial || form == Form::in_place;
   options.buffer.validate();
   options.num_rollout = steps;
   options.engine_samples = 64;
@@ -114,7 +115,7 @@ weights::Image random_image(const model::ModelConfig& config) {
 }  // namespace
 
 MeasuredEngine::MeasuredEngine(exchange::Transport& transport, std::vector<base::WorldRank> buffers,
-                               const LongTail& lengths, std::int64_t room)
+                               const LongTail& lengths, std::int64_t room, PauseGenerationMode mode)
     : client_(transport, std::move(buffers)),
       config_(small_model(prompt_tokens + lengths.longest())),
       image_(random_image(config_)),
@@ -125,7 +126,8 @@ MeasuredEngine::MeasuredEngine(exchange::Transport& transport, std::vector<base:
                .kv_cache_bytes = std::int64_t{2} << 30},
               1),
       lengths_(lengths),
-      room_(room) {}
+      room_(room),
+      mode_(mode) {}
 
 void MeasuredEngine::turn(std::int64_t /*now*/) {
   std::int64_t held = 0;
@@ -148,7 +150,7 @@ void MeasuredEngine::turn(std::int64_t /*now*/) {
 void MeasuredEngine::follow_weights() {
   if (client_.newest_version() <= engine_.version()) return;
   image_.set_version(client_.newest_version());
-  engine_.set_weights(image_, PauseGenerationMode::retract);
+  engine_.set_weights(image_, mode_);
 }
 
 /// One request for each sample: each has a limit of its own.

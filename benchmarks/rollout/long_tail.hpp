@@ -36,9 +36,10 @@ class LongTail {
 /// 1, 8, 32 and 64 sequences behind 128 tokens), straight lines between.
 [[nodiscard]] double step_seconds(std::int64_t rows);
 
-/// Steps of 8 groups of 4 samples; with over-sampling 10 groups at a time: where reading again
-/// costs as much as decoding, more of them cost more than they bring.
-enum class Form { plain, discarding, partial };
+/// Steps of 8 groups of 4 samples. With over-sampling 10 groups at a time: where an answer that
+/// goes on is read again, which costs as much as decoding it, more of them cost more than they
+/// bring. `in_place` keeps keys and values, and takes 12.
+enum class Form { plain, discarding, partial, in_place };
 [[nodiscard]] buffer::testing::CircleOptions circle_options(Form form, std::int64_t steps);
 
 /// Every sample that a circle has learnt from, once; throws if one was learnt from twice.
@@ -50,7 +51,7 @@ enum class Form { plain, discarding, partial };
 class MeasuredEngine : public buffer::testing::Actor {
  public:
   MeasuredEngine(exchange::Transport& transport, std::vector<base::WorldRank> buffers,
-                 const LongTail& lengths, std::int64_t room);
+                 const LongTail& lengths, std::int64_t room, PauseGenerationMode mode);
   void turn(std::int64_t now) override;
   [[nodiscard]] bool finished() const override { return client_.finished(); }
 
@@ -70,6 +71,7 @@ class MeasuredEngine : public buffer::testing::Actor {
   DecodeEngine engine_;
   const LongTail& lengths_;
   std::int64_t room_;
+  PauseGenerationMode mode_;
   std::vector<Work> working_;
 };
 

@@ -28,6 +28,7 @@ bool DecodeEngine::Impl::admit(AnswerGroup& group, Answer& answer) {
     if (!group.ever_started) group.age.restart();
     group.ever_started = true;
     group.findable = limits_.prefix_reuse == PrefixReuse::on;
+    group.version = version_of_beginning(group);
     group.reserved = prompt_blocks;
     group.blocks.reserve(static_cast<std::size_t>(prompt_blocks));
   }
@@ -158,17 +159,15 @@ void DecodeEngine::Impl::retract() {
   }
 }
 
-/// Who has read the prompt goes on with the keys and values of the old weights, which are for
-/// nobody else; the others begin again.
+/// Who has read the prompt goes on with the keys and values of the old weights, which are known by
+/// their version; the others begin again.
 void DecodeEngine::Impl::keep_in_place() {
   for (auto& group : groups_) {
     const bool keeps = group->prompt_is_read();
     for (auto& answer : group->answers) {
       if (!keeps && answer.state == Answer::State::running) send_back(*group, answer);
-      answer.findable = false;
     }
     if (!keeps) stop(*group);
-    group->findable = false;
   }
 }
 

@@ -47,15 +47,16 @@ void DecodeEngine::Impl::set_weights(const weights::Image& image, PauseGeneratio
   switch (mode) {
     case PauseGenerationMode::abort:
       abort_running();
+      prefixes_.forget();
       break;
     case PauseGenerationMode::retract:
       retract();
+      prefixes_.forget();
       break;
     case PauseGenerationMode::in_place:
       keep_in_place();
       break;
   }
-  prefixes_.forget();
   ++statistics_.weight_swaps;
   statistics_.swap_s += watch.seconds();
 }

@@ -68,6 +68,7 @@ class DecodeEngine::Impl {
   void send_back(AnswerGroup& group, Answer& answer);
 
   // prefix_reuse.cpp
+  [[nodiscard]] base::WeightVersion version_of_beginning(const AnswerGroup& group) const;
   void find_prompt(AnswerGroup& group);
   void show_prompt(AnswerGroup& group);
   void find_answer(AnswerGroup& group, Answer& answer);

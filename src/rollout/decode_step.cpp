@@ -54,12 +54,7 @@ void DecodeEngine::Impl::plan_prompt(AnswerGroup& group) {
   add_rows(group, group.answers.front(), group.blocks, group.cached, count);
   group.cached += count;
   show_prompt(group);
-  if (!group.prompt_is_read()) return;
-  const bool first_tokens =
-      std::any_of(group.answers.begin(), group.answers.end(), [](const Answer& answer) {
-        return answer.state != Answer::State::ended && answer.result.response.empty();
-      });
-  if (!first_tokens) return;
+  if (!group.prompt_is_read() || !group.wants_first_token()) return;
   wanted_.push_back(static_cast<std::int64_t>(rows_.size()) - 1);
   draws_.push_back({&group, nullptr});
 }
@@ -102,9 +97,7 @@ void DecodeEngine::Impl::draw_tokens() {
 void DecodeEngine::Impl::draw(const Draw& draw, const float* logits) {
   if (draw.answer != nullptr) return draw_next(*draw.group, *draw.answer, logits);
   for (auto& answer : draw.group->answers) {
-    if (answer.state != Answer::State::ended && answer.result.response.empty()) {
-      draw_next(*draw.group, answer, logits);
-    }
+    if (answer.wants_first_token()) draw_next(*draw.group, answer, logits);
   }
 }
 

@@ -9,8 +9,12 @@ namespace physarum::rollout {
 
 PrefixCache::PrefixCache(BlockPool& pool, Hash hash) : pool_(pool), found_(0, KeyHash{hash}) {}
 
-PrefixCache::Key PrefixCache::key_of(const PrefixBlock* before, BlockTokens tokens) {
-  Key key{before == nullptr ? 0 : before->serial, {}};
+PrefixCache::Key PrefixCache::key_of(Place place, BlockTokens tokens) {
+  // Serials count from one, so no root is ever one of them.
+  constexpr std::uint64_t root = std::uint64_t{1} << 63;
+  Key key{place.before == nullptr ? root | static_cast<std::uint64_t>(place.version.value())
+                                  : place.before->serial,
+          {}};
   std::ranges::copy(tokens, key.tokens.begin());
   return key;
 }
@@ -26,9 +30,9 @@ std::uint64_t PrefixCache::hash_of(std::uint64_t before, BlockTokens tokens) {
   return hash ^ (hash >> 31);
 }
 
-PrefixBlock* PrefixCache::find(const PrefixBlock* before, BlockTokens tokens) const {
-  if (before != nullptr && !before->findable) return nullptr;
-  const auto found = found_.find(key_of(before, tokens));
+PrefixBlock* PrefixCache::find(Place place, BlockTokens tokens) const {
+  if (place.before != nullptr && !place.before->findable) return nullptr;
+  const auto found = found_.find(key_of(place, tokens));
   return found == found_.end() ? nullptr : found->second.get();
 }
 
@@ -38,16 +42,16 @@ void PrefixCache::hold(PrefixBlock& block) {
   unheld_.erase(block.place);
 }
 
-PrefixBlock* PrefixCache::add(const PrefixBlock* before, BlockTokens tokens, float* at) {
-  base::expects(before == nullptr || (before->findable && before->holders > 0),
+PrefixBlock* PrefixCache::add(Place place, BlockTokens tokens, float* at) {
+  base::expects(place.before == nullptr || (place.before->findable && place.before->holders > 0),
                 "a block goes behind one that its sequence holds");
-  const auto [place, is_new] = found_.try_emplace(key_of(before, tokens));
+  const auto [entry, is_new] = found_.try_emplace(key_of(place, tokens));
   if (!is_new) return nullptr;
-  place->second = std::make_unique<PrefixBlock>();
-  auto& block = *place->second;
+  entry->second = std::make_unique<PrefixBlock>();
+  auto& block = *entry->second;
   block.serial = ++last_serial_;
-  block.before = place->first.before;
-  block.tokens = place->first.tokens;
+  block.before = entry->first.before;
+  block.tokens = entry->first.tokens;
   block.at = at;
   block.holders = 1;
   return &block;

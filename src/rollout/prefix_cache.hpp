@@ -22,7 +22,7 @@ using BlockTokens = std::span<const base::TokenId, model::cache_block_tokens>;
 /// writes it any more.
 struct PrefixBlock {
   std::uint64_t serial = 0;  ///< no two blocks ever have the same
-  std::uint64_t before = 0;  ///< serial of the block before it in the sequence; 0: it is the first
+  std::uint64_t before = 0;  ///< serial of the block before it in the sequence, or the first's root
   std::array<base::TokenId, model::cache_block_tokens> tokens{};
   float* at = nullptr;
   std::int64_t holders = 0;
@@ -33,7 +33,8 @@ struct PrefixBlock {
 /// Cache blocks of sequences that are there or have been, for sequences that begin with the same
 /// tokens (as SGLang's radix cache, in steps of a block). A block is found by the block before it
 /// and its own tokens, both compared as they are: so it stands for one whole prefix, whatever the
-/// hash function does.
+/// hash function does. Before the first block stands the weight version by which the sequence is
+/// known: sequences of different versions have nothing in common.
 ///
 /// Held blocks count as reserved in the pool. Blocks that nobody holds do not: they are lent until
 /// the pool needs them, the one longest unheld first.
@@ -43,21 +44,27 @@ class PrefixCache {
 
   explicit PrefixCache(BlockPool& pool, Hash hash = &hash_of);
 
-  /// The block of these tokens behind `before` (null: at the beginning); null if it is not here.
-  [[nodiscard]] PrefixBlock* find(const PrefixBlock* before, BlockTokens tokens) const;
+  /// Where a block stands: behind `before`, or (null) at the beginning of sequences of a version.
+  struct Place {
+    const PrefixBlock* before;
+    base::WeightVersion version;
+  };
+
+  /// The block of these tokens in this place; null if it is not here.
+  [[nodiscard]] PrefixBlock* find(Place place, BlockTokens tokens) const;
   /// One more holder. The first one takes an unreserved block of the pool for it.
   void hold(PrefixBlock& block);
   /// A block that its caller has filled, and holds from now on; the caller's reservation of one
-  /// block goes over. `before` is held by the caller too. Null, and nothing changes, if there is
-  /// such a block already.
-  [[nodiscard]] PrefixBlock* add(const PrefixBlock* before, BlockTokens tokens, float* at);
+  /// block goes over. The block before it is held by the caller too. Null, and nothing changes, if
+  /// there is such a block already.
+  [[nodiscard]] PrefixBlock* add(Place place, BlockTokens tokens, float* at);
   /// One holder less. Blocks of one sequence are released last one first: what is given up later
   /// then begins with the ends of sequences, without which the rest is still found.
   void release(PrefixBlock& block);
 
   /// A block of the pool for which there is a reservation; an unheld one is given up if need be.
   [[nodiscard]] float* take();
-  /// No block is found any more: they are those of other weights.
+  /// No block is found any more, of whatever version.
   void forget();
 
   /// Blocks that are found and that nobody holds.
@@ -73,7 +80,7 @@ class PrefixCache {
     Hash hash;
     std::size_t operator()(const Key& key) const { return hash(key.before, key.tokens); }
   };
-  [[nodiscard]] static Key key_of(const PrefixBlock* before, BlockTokens tokens);
+  [[nodiscard]] static Key key_of(Place place, BlockTokens tokens);
   [[nodiscard]] static std::uint64_t hash_of(std::uint64_t before, BlockTokens tokens);
   void give_up_oldest();
 

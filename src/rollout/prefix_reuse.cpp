@@ -17,6 +17,11 @@ PrefixBlock* last_of(const std::vector<PrefixBlock*>& held) {
   return held.empty() ? nullptr : held.back();
 }
 
+/// Behind the full blocks of the prompt.
+PrefixCache::Place behind_prompt(const AnswerGroup& group) {
+  return {last_of(group.held), group.version};
+}
+
 /// Tokens up to the end of block `index`.
 std::int64_t end_of(std::size_t index) {
   return (static_cast<std::int64_t>(index) + 1) * block_tokens;
@@ -24,12 +29,29 @@ std::int64_t end_of(std::size_t index) {
 
 }  // namespace
 
-/// Takes over the blocks that begin where the prompt has been read to. At least one token stays to
-/// be read: the next one comes from its logits.
+/// By which weights the beginning of its sequences is, or will be, read. Where weights change
+/// `in_place`, answers that were begun under older ones go on with those keys and values if they
+/// are still here; after other changes none are. The newest ones first: what was read again is
+/// known by a version of that time.
+base::WeightVersion DecodeEngine::Impl::version_of_beginning(const AnswerGroup& group) const {
+  for (const auto& answer : group.answers) {
+    if (group.tokens(answer) < block_tokens) continue;
+    const auto tokens = group.block_tokens(answer, 0);
+    const auto& runs = answer.result.versions;
+    for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
+      if (prefixes_.find({nullptr, run->version}, tokens) != nullptr) return run->version;
+    }
+  }
+  return version();
+}
+
+/// Takes over the blocks that begin where the prompt has been read to. If an answer has no token
+/// yet, one stays to be read: the first one comes from its logits.
 void DecodeEngine::Impl::find_prompt(AnswerGroup& group) {
+  const auto end = group.prompt_tokens() - (group.wants_first_token() ? 1 : 0);
   while (group.findable && group.cached == std::ssize(group.held) * block_tokens &&
-         end_of(group.held.size()) < group.prompt_tokens()) {
-    auto* block = prefixes_.find(last_of(group.held),
+         end_of(group.held.size()) <= end) {
+    auto* block = prefixes_.find(behind_prompt(group),
                                  group.block_tokens(group.answers.front(), group.held.size()));
     if (block == nullptr) return;
     pool_.release(1);
@@ -47,8 +69,9 @@ void DecodeEngine::Impl::find_prompt(AnswerGroup& group) {
 void DecodeEngine::Impl::show_prompt(AnswerGroup& group) {
   while (group.findable && end_of(group.held.size()) <= group.cached) {
     const auto index = group.held.size();
-    auto* block = prefixes_.add(
-        last_of(group.held), group.block_tokens(group.answers.front(), index), group.blocks[index]);
+    auto* block =
+        prefixes_.add(behind_prompt(group), group.block_tokens(group.answers.front(), index),
+                      group.blocks[index]);
     group.findable = block != nullptr;
     if (block == nullptr) return;
     --group.reserved;
@@ -59,9 +82,9 @@ void DecodeEngine::Impl::show_prompt(AnswerGroup& group) {
 /// An answer that joins its prompt with tokens of its own, because it had to wait or was resumed.
 void DecodeEngine::Impl::find_answer(AnswerGroup& group, Answer& answer) {
   const auto full = group.held.size();
-  const auto* last = last_of(group.held);
+  auto place = behind_prompt(group);
   while (answer.findable && end_of(full + answer.held.size()) < group.tokens(answer)) {
-    auto* block = prefixes_.find(last, group.block_tokens(answer, full + answer.held.size()));
+    auto* block = prefixes_.find(place, group.block_tokens(answer, full + answer.held.size()));
     if (block == nullptr) break;
     pool_.release(1);
     --answer.reserved;
@@ -69,7 +92,7 @@ void DecodeEngine::Impl::find_answer(AnswerGroup& group, Answer& answer) {
     answer.held.push_back(block);
     answer.blocks.push_back(block->at);
     answer.cached = end_of(full + answer.held.size() - 1);
-    last = block;
+    place.before = block;
   }
   statistics_.reused_tokens += answer.cached - group.prompt_tokens();
 }
@@ -79,14 +102,15 @@ void DecodeEngine::Impl::find_answer(AnswerGroup& group, Answer& answer) {
 void DecodeEngine::Impl::show_answer(AnswerGroup& group, Answer& answer) {
   if (!answer.joined || !answer.findable) return;
   const auto full = group.held.size();
-  const auto* last = answer.held.empty() ? last_of(group.held) : answer.held.back();
+  auto place = behind_prompt(group);
+  if (!answer.held.empty()) place.before = answer.held.back();
   while (end_of(full + answer.held.size()) <= answer.cached) {
     const auto index = full + answer.held.size();
-    auto* block = prefixes_.add(last, group.block_tokens(answer, index), answer.blocks[index]);
+    auto* block = prefixes_.add(place, group.block_tokens(answer, index), answer.blocks[index]);
     if (block == nullptr) return;
     --answer.reserved;
     answer.held.push_back(block);
-    last = block;
+    place.before = block;
   }
 }
 

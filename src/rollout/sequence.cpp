@@ -18,6 +18,10 @@ std::int64_t blocks_for(std::int64_t positions) {
   return (positions + model::cache_block_tokens - 1) / model::cache_block_tokens;
 }
 
+bool AnswerGroup::wants_first_token() const {
+  return std::ranges::any_of(answers, &Answer::wants_first_token);
+}
+
 std::int64_t AnswerGroup::full_blocks() const {
   return prompt_tokens() / model::cache_block_tokens;
 }

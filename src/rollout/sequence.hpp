@@ -38,6 +38,10 @@ struct Answer {
   bool joined = false;             ///< has the prompt's keys and values
   std::optional<SeenTokens> seen;  ///< with penalties
   StopStrings::Progress stop_progress;
+
+  [[nodiscard]] bool wants_first_token() const {
+    return state != State::ended && result.response.empty();
+  }
 };
 
 /// A request: a prompt and its answers.
@@ -50,7 +54,8 @@ struct AnswerGroup {
   base::Stopwatch age;  ///< since then
   std::vector<float*> blocks;
   std::vector<PrefixBlock*> held;  ///< the first of the blocks
-  /// Full blocks go to the prefix cache: those so far are there, and are of the present weights.
+  base::WeightVersion version;     ///< once started: by which its blocks are known
+  /// Full blocks go to the prefix cache: those so far are there.
   bool findable = false;
   std::int64_t reserved = 0;  ///< blocks that are not held
   std::int64_t cached = 0;
@@ -60,6 +65,8 @@ struct AnswerGroup {
     return static_cast<std::int64_t>(request.prompt.size());
   }
   [[nodiscard]] bool prompt_is_read() const { return cached == prompt_tokens(); }
+  /// Some answer does: it comes from the logits of the prompt's last token.
+  [[nodiscard]] bool wants_first_token() const;
   /// Blocks that hold prompt tokens only.
   [[nodiscard]] std::int64_t full_blocks() const;
   [[nodiscard]] base::TokenId token(const Answer& answer, std::int64_t position) const;

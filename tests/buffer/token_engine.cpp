@@ -58,7 +58,8 @@ void TokenEngine::begin(sample::Lease lease) {
   }
   read_tokens += group.samples.front().prompt_tokens;
   for (auto& sample : group.samples) {
-    if (sample.status == sample::SampleStatus::aborted) read_tokens += sample.response_tokens();
+    if (sample.status == sample::SampleStatus::aborted)
+      read_tokens += keeps_keys ? sample.response_tokens() % 16 : sample.response_tokens();
     sample.lease = lease.id;
     sample.lease_history = lease.history;
     sample.lease_history.push_back(lease.id);

@@ -37,6 +37,8 @@ class TokenEngine {
   exchange::WorkClient client;
   bool dead = false;
   bool makes_tokens = true;
+  /// What goes on here again is read from its last full block of 16 tokens on.
+  bool keeps_keys = false;
   /// Called before a group is handed back; false: it is kept back for ever.
   std::function<bool(sample::SampleGroup&)> before_hand_back;
   std::vector<sample::Lease> leases;          ///< all that came

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::int64_t floats = 16;
 constexpr std::int64_t capacity = 6;
+constexpr base::WeightVersion version(3);
 
 using OneBlock = std::array<base::TokenId, model::cache_block_tokens>;
 
@@ -29,7 +30,7 @@ class Prefixes : public testing::Test {
  protected:
   PrefixBlock* add(PrefixCache& cache, const PrefixBlock* before, base::TokenId first) {
     pool_.reserve(1);
-    return cache.add(before, tokens_from(first), cache.take());
+    return cache.add({before, version}, tokens_from(first), cache.take());
   }
   BlockPool pool_{floats, capacity* floats * 4};
   PrefixCache cache_{pool_};
@@ -38,12 +39,12 @@ class Prefixes : public testing::Test {
 TEST_F(Prefixes, a_block_is_found_by_all_tokens_up_to_its_end) {
   const auto* first = add(cache_, nullptr, 0);
   const auto* second = add(cache_, first, 16);
-  EXPECT_EQ(cache_.find(nullptr, tokens_from(0)), first);
-  EXPECT_EQ(cache_.find(first, tokens_from(16)), second);
+  EXPECT_EQ(cache_.find({nullptr, version}, tokens_from(0)), first);
+  EXPECT_EQ(cache_.find({first, version}, tokens_from(16)), second);
   // The same tokens elsewhere are another prefix.
-  EXPECT_EQ(cache_.find(nullptr, tokens_from(16)), nullptr);
-  EXPECT_EQ(cache_.find(second, tokens_from(16)), nullptr);
-  EXPECT_EQ(cache_.find(first, tokens_from(17)), nullptr);
+  EXPECT_EQ(cache_.find({nullptr, version}, tokens_from(16)), nullptr);
+  EXPECT_EQ(cache_.find({second, version}, tokens_from(16)), nullptr);
+  EXPECT_EQ(cache_.find({first, version}, tokens_from(17)), nullptr);
 }
 
 TEST_F(Prefixes, tokens_are_compared_whatever_the_hash_says) {
@@ -52,21 +53,21 @@ TEST_F(Prefixes, tokens_are_compared_whatever_the_hash_says) {
   const auto* b = add(cache, nullptr, 100);
   const auto* behind_a = add(cache, a, 16);
   ASSERT_NE(behind_a, nullptr);
-  EXPECT_EQ(cache.find(nullptr, tokens_from(0)), a);
-  EXPECT_EQ(cache.find(nullptr, tokens_from(100)), b);
-  EXPECT_EQ(cache.find(a, tokens_from(16)), behind_a);
-  EXPECT_EQ(cache.find(b, tokens_from(16)), nullptr);
+  EXPECT_EQ(cache.find({nullptr, version}, tokens_from(0)), a);
+  EXPECT_EQ(cache.find({nullptr, version}, tokens_from(100)), b);
+  EXPECT_EQ(cache.find({a, version}, tokens_from(16)), behind_a);
+  EXPECT_EQ(cache.find({b, version}, tokens_from(16)), nullptr);
   auto almost = tokens_from(0);
   almost.back() = 3;
-  EXPECT_EQ(cache.find(nullptr, almost), nullptr);
+  EXPECT_EQ(cache.find({nullptr, version}, almost), nullptr);
 }
 
 TEST_F(Prefixes, the_second_of_two_equal_blocks_stays_with_its_owner) {
   ASSERT_NE(add(cache_, nullptr, 0), nullptr);
   pool_.reserve(1);
   float* own = cache_.take();
-  EXPECT_EQ(cache_.add(nullptr, tokens_from(0), own), nullptr);
-  EXPECT_NE(cache_.find(nullptr, tokens_from(0))->at, own);
+  EXPECT_EQ(cache_.add({nullptr, version}, tokens_from(0), own), nullptr);
+  EXPECT_NE(cache_.find({nullptr, version}, tokens_from(0))->at, own);
 }
 
 TEST_F(Prefixes, held_blocks_count_once_and_unheld_ones_not_at_all) {
@@ -95,7 +96,7 @@ TEST_F(Prefixes, what_is_unheld_the_longest_is_given_up_first_and_ends_before_be
   for (int i = 0; i < 2; ++i) taken.insert(cache_.take());
   EXPECT_EQ(cache_.unheld(), 4);  // there was room
   const auto is_there = [&](const PrefixBlock* before, base::TokenId first) {
-    return cache_.find(before, tokens_from(first)) != nullptr;
+    return cache_.find({before, version}, tokens_from(first)) != nullptr;
   };
   taken.insert(cache_.take());
   EXPECT_FALSE(is_there(long_one[1], 32));
@@ -117,16 +118,17 @@ TEST_F(Prefixes, forgotten_blocks_stay_with_their_holders) {
   cache_.release(*unheld);
   cache_.forget();
   EXPECT_EQ(cache_.unheld(), 0);
-  EXPECT_EQ(cache_.find(nullptr, tokens_from(0)), nullptr);
-  EXPECT_EQ(cache_.find(nullptr, tokens_from(100)), nullptr);
+  EXPECT_EQ(cache_.find({nullptr, version}, tokens_from(0)), nullptr);
+  EXPECT_EQ(cache_.find({nullptr, version}, tokens_from(100)), nullptr);
   EXPECT_EQ(pool_.unreserved(), capacity - 1);
-  EXPECT_THROW((void)cache_.add(held, tokens_from(16), nullptr), base::ContractViolation);
+  EXPECT_THROW((void)cache_.add({held, version}, tokens_from(16), nullptr),
+               base::ContractViolation);
   // The same tokens under new weights, while somebody still has the old ones.
   auto* again = add(cache_, nullptr, 0);
   ASSERT_NE(again, nullptr);
-  EXPECT_EQ(cache_.find(held, tokens_from(16)), nullptr);
+  EXPECT_EQ(cache_.find({held, version}, tokens_from(16)), nullptr);
   cache_.release(*held);
-  EXPECT_EQ(cache_.find(nullptr, tokens_from(0)), again);
+  EXPECT_EQ(cache_.find({nullptr, version}, tokens_from(0)), again);
   cache_.release(*again);
   pool_.reserve(capacity);
   std::set<float*> all;
