@@ -65,6 +65,15 @@ std::optional<GroupId> GroupLedger::next(const VersionPolicy& policy,
   return group;
 }
 
+bool GroupLedger::may_lend(GroupId group, const VersionPolicy& policy,
+                           WeightVersion published) const {
+  if (room() <= 0 || !waiting_.contains(group)) return false;
+  if (!over_samples()) return true;
+  const auto due = due_groups(policy);
+  const bool wanted = due.empty() ? places() > 0 : std::ranges::binary_search(due, group);
+  return wanted && is_open(policy, published);
+}
+
 std::int64_t GroupLedger::available(const VersionPolicy& policy, WeightVersion published) const {
   if (over_samples()) {
     const auto most = std::max(places(), std::ssize(due_groups(policy)));

@@ -58,10 +58,13 @@ class GroupLedger {
   /// The group to be lent next: the lowest id that waits and whose step is open, if there is room.
   [[nodiscard]] std::optional<GroupId> next(const VersionPolicy& policy,
                                             WeightVersion published) const;
+  /// Whether a group that waits could be lent now too, in another order than next()'s.
+  [[nodiscard]] bool may_lend(GroupId group, const VersionPolicy& policy,
+                              WeightVersion published) const;
   /// How many next() would give if each were lent.
   [[nodiscard]] std::int64_t available(const VersionPolicy& policy, WeightVersion published) const;
 
-  /// Takes the group that next() gave.
+  /// Takes the group that next() gave, or that may_lend().
   void lend(GroupId group, LeaseId lease);
   /// A lent group waits again, with what it had when it was lent.
   void give_back(GroupId group);

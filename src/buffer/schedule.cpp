@@ -93,6 +93,13 @@ std::optional<sample::Lease> Schedule::next() const {
   return {};
 }
 
+std::optional<sample::Lease> Schedule::lease_of(GroupId group) const {
+  const auto* evaluation = this->evaluation();
+  if (evaluation != nullptr && evaluation->next()) return {};
+  if (!ledger_.may_lend(group, policy_, published_)) return {};
+  return training_lease(group);
+}
+
 std::int64_t Schedule::available() const {
   if (!published_.valid() && settings_.purpose != sample::Purpose::supervised) return 0;
   const auto* current = evaluation();

@@ -37,9 +37,11 @@ class Schedule {
 
   /// The next lease, complete except for id and deadline; nothing if there is no work now.
   [[nodiscard]] std::optional<sample::Lease> next() const;
+  /// The same for a certain training group that came back; nothing if others are wanted first.
+  [[nodiscard]] std::optional<sample::Lease> lease_of(GroupId group) const;
   /// Groups that next() would give one after another.
   [[nodiscard]] std::int64_t available() const;
-  /// Takes what next() gave.
+  /// Takes what next() or lease_of() gave.
   void lend(GroupId group, LeaseId lease);
   /// A lent group comes back. Throws WorldError after too many attempts.
   void give_back(GroupId group);

@@ -46,6 +46,7 @@ void WorkDesk::arrive(const Arrival& arrival) {
 }
 
 void WorkDesk::store(const Arrival& arrival) {
+  kept_.erase(arrival.group);
   switch (schedule_.store(arrival.group, arrival.samples)) {
     case Schedule::Stored::yes:
       if (context_.reports.group_answered) context_.reports.group_answered(arrival.samples);
@@ -79,6 +80,7 @@ void WorkDesk::take_back(WorldRank engine, sample::SampleGroup group) {
   if (is_evaluation(id) || !schedule_.hand_back(std::move(group)))
     throw base::MalformedBytes("a group was handed back that is not as it was lent");
   leases_.complete(id);
+  kept_[id] = engine;
   ++context_.counters.recalled_groups;
 }
 
@@ -95,7 +97,10 @@ void WorkDesk::end_step(exchange::RecallForm form) {
     const auto stored = schedule_.training().stored_groups();
     discarded.insert(discarded.end(), stored.begin(), stored.end());
   }
-  for (const auto group : discarded) schedule_.discard(group);
+  for (const auto group : discarded) {
+    schedule_.discard(group);
+    kept_.erase(group);
+  }
   context_.counters.discarded_groups += std::ssize(discarded);
   release_for_good(context_, std::move(discarded));
 }
@@ -105,6 +110,7 @@ void WorkDesk::give_back(const LeaseRecord& record) { schedule_.give_back(record
 void WorkDesk::drop(WorldRank engine) {
   parked_.erase(engine);
   recalls_.erase(engine);
+  std::erase_if(kept_, [engine](const auto& kept) { return kept.second == engine; });
   for (const auto& record : leases_.drop_engine(engine)) {
     ++context_.counters.returned_leases;
     give_back(record);
@@ -139,11 +145,27 @@ std::int64_t WorkDesk::share() const {
 bool WorkDesk::grant() {
   if (parked_.empty()) return false;
   const std::int64_t part = share();
-  bool granted = false;
+  bool granted = grant_kept();
   while (auto lease = schedule_.next()) {
     const auto chosen = choose(lease->n_samples, part);
     if (chosen == parked_.end()) break;
     lend(chosen->first, chosen->second, std::move(*lease));
+    granted = true;
+  }
+  return granted;
+}
+
+bool WorkDesk::grant_kept() {
+  bool granted = false;
+  for (auto it = kept_.begin(); it != kept_.end();) {
+    const auto [group, engine] = *it++;  // lending erases it
+    const auto parked = parked_.find(engine);
+    if (parked == parked_.end() ||
+        parked->second.room < context_.settings.options.n_samples_per_prompt)
+      continue;
+    auto lease = schedule_.lease_of(group);
+    if (!lease) continue;
+    lend(engine, parked->second, std::move(*lease));
     granted = true;
   }
   return granted;
@@ -172,6 +194,7 @@ void WorkDesk::lend(WorldRank engine, Parked& parked, sample::Lease lease) {
     for (const auto& one : lease.begun) context_.counters.reused_tokens += one.response_tokens();
   }
   schedule_.lend(lease.group, lease.id);
+  kept_.erase(lease.group);
   parked.room -= lease.n_samples;
   if (!is_evaluation(lease.group)) {
     first_lease_s_.try_emplace(schedule_.training().step_of(lease.group), context_.clock.now_s());

@@ -53,6 +53,8 @@ class WorkDesk {
   };
   bool expire();
   bool grant();
+  /// Of that, unfinished groups whose engine asks: it may still have their keys and values.
+  bool grant_kept();
   /// The engine that gets the next lease, of `n_samples`; null if none may have it now.
   [[nodiscard]] std::map<WorldRank, Parked>::iterator choose(std::int64_t n_samples,
                                                              std::int64_t share);
@@ -70,6 +72,7 @@ class WorkDesk {
   std::map<WorldRank, std::vector<exchange::Recall>> recalls_;  ///< not told yet
   std::map<WorldRank, exchange::EngineCounters> counted_;
   std::map<WorldRank, WeightVersion> versions_;  ///< that engines work with
+  std::map<GroupId, WorldRank> kept_;            ///< who handed back a group that waits since then
   std::map<std::int64_t, double> first_lease_s_;
   exchange::RunState state_ = exchange::RunState::going;
 };

@@ -92,6 +92,31 @@ TEST(OverSampling, a_step_takes_the_groups_that_are_finished_first) {
   (void)trained_once(circle);
 }
 
+/// Its keys and values may still be there.
+TEST(OverSampling, what_was_begun_goes_on_where_it_was_handed_back) {
+  for (const int engines : {2, 3}) {
+    auto options = partial(12);
+    options.engines = engines;
+    Circle circle(options);
+    ASSERT_TRUE(circle.run()) << circle.head().describe();
+    std::size_t resumed = 0;
+    for (const auto& engine : circle.token_engines) {
+      for (const auto& lease : engine->leases) {
+        if (lease.begun.empty()) continue;
+        ++resumed;
+        EXPECT_TRUE(std::ranges::any_of(engine->returned,
+                                        [&](const sample::SampleGroup& group) {
+                                          return group.id == lease.group &&
+                                                 group.lease == lease.history.back();
+                                        }))
+            << "group " << lease.group.value() << " of " << engines << " engines";
+      }
+    }
+    EXPECT_GT(resumed, 10U);
+    (void)trained_once(circle);
+  }
+}
+
 TEST(OverSampling, without_partial_rollout_the_surplus_is_discarded) {
   Circle circle(over_sampling());
   ASSERT_TRUE(circle.run()) << circle.head().describe();
