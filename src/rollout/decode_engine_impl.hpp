@@ -70,7 +70,9 @@ class DecodeEngine::Impl {
   // prefix_reuse.cpp
   [[nodiscard]] base::WeightVersion version_of_beginning(const AnswerGroup& group) const;
   void find_prompt(AnswerGroup& group);
+  void hold_for(AnswerGroup& group, PrefixBlock& block);
   void show_prompt(AnswerGroup& group);
+  void share_prompt(AnswerGroup& group);
   void find_answer(AnswerGroup& group, Answer& answer);
   void show_answer(AnswerGroup& group, Answer& answer);
   void release_held(std::vector<PrefixBlock*>& held);

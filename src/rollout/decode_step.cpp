@@ -31,6 +31,7 @@ void DecodeEngine::Impl::plan_rows() {
   prefill_left_ = limits_.prefill_tokens;
   for (auto& group : groups_) {
     if (!group->started) continue;
+    share_prompt(*group);
     if (!group->prompt_is_read()) {
       plan_prompt(*group);
       continue;

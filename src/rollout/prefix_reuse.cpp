@@ -4,6 +4,7 @@
 // step.
 
 #include <cstddef>
+#include <utility>
 
 #include "decode_engine_impl.hpp"
 
@@ -54,28 +55,44 @@ void DecodeEngine::Impl::find_prompt(AnswerGroup& group) {
     auto* block = prefixes_.find(behind_prompt(group),
                                  group.block_tokens(group.answers.front(), group.held.size()));
     if (block == nullptr) return;
-    pool_.release(1);
-    --group.reserved;
-    prefixes_.hold(*block);
-    group.held.push_back(block);
+    hold_for(group, *block);
     group.blocks.push_back(block->at);
     group.cached += block_tokens;
     statistics_.reused_tokens += block_tokens;
   }
 }
 
-/// Full blocks of the prompt are there for others. Where another one has been first, in the middle
-/// of this one's block, this one goes on alone.
+void DecodeEngine::Impl::hold_for(AnswerGroup& group, PrefixBlock& block) {
+  pool_.release(1);
+  --group.reserved;
+  prefixes_.hold(block);
+  group.held.push_back(&block);
+}
+
+/// Full blocks of the prompt are there for others, up to one that somebody else was first to read.
 void DecodeEngine::Impl::show_prompt(AnswerGroup& group) {
   while (group.findable && end_of(group.held.size()) <= group.cached) {
     const auto index = group.held.size();
     auto* block =
         prefixes_.add(behind_prompt(group), group.block_tokens(group.answers.front(), index),
                       group.blocks[index]);
-    group.findable = block != nullptr;
     if (block == nullptr) return;
     --group.reserved;
     group.held.push_back(block);
+  }
+}
+
+/// The step is over in which this one and somebody else read the same: it takes over the other's
+/// blocks, so that what follows can be found behind them. No answer has joined yet, and no row of
+/// the next step is planned.
+void DecodeEngine::Impl::share_prompt(AnswerGroup& group) {
+  for (show_prompt(group); group.findable && end_of(group.held.size()) <= group.cached;
+       show_prompt(group)) {
+    const auto index = group.held.size();
+    auto* block =
+        prefixes_.find(behind_prompt(group), group.block_tokens(group.answers.front(), index));
+    pool_.give_back(std::exchange(group.blocks[index], block->at));
+    hold_for(group, *block);
   }
 }
 

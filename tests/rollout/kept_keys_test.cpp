@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -109,6 +110,24 @@ TEST_F(KeptKeys, are_found_after_several_changes_and_by_what_was_read_again) {
   other.add(again);
   (void)run_to_end(other);
   EXPECT_LT(other.statistics().prompt_tokens, all + 2 * block);
+}
+
+/// All of them read the same prompt in the same step, up to its last token.
+TEST_F(KeptKeys, of_equal_prompts_that_came_together_are_all_found) {
+  std::vector<GenerateRequest> requests;
+  for (std::int64_t id = 0; id < 4; ++id) {
+    requests.push_back(request(2 * block, 1));
+    requests.back().first_sample = base::SampleId(id);
+  }
+  auto engine = make_engine();
+  for (const auto& one : requests) engine.add(one);
+  steps(engine, block + 1);
+  for (auto& one : requests) one = given_up(engine, one);
+  engine.set_weights(next_, PauseGenerationMode::in_place);
+  const auto read = engine.statistics().prompt_tokens;
+  for (const auto& one : requests) engine.add(one);
+  (void)run_to_end(engine);
+  EXPECT_EQ(engine.statistics().prompt_tokens, read);
 }
 
 TEST_F(KeptKeys, are_gone_when_everything_is_to_be_read_by_new_weights) {
