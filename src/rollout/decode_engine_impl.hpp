@@ -50,6 +50,15 @@ class DecodeEngine::Impl {
     AnswerGroup* group;
     Answer* answer;
   };
+  /// One token of one answer, and what drawing it has shown.
+  struct Turn {
+    AnswerGroup* group;
+    Answer* answer;
+    const float* logits;
+    bool failed = false;  ///< nothing could be drawn
+    bool narrowed = false;
+    std::int64_t nucleus_ids = 0;  ///< that were recorded
+  };
 
   // admission.cpp
   void admit();
@@ -85,9 +94,10 @@ class DecodeEngine::Impl {
                 std::int64_t first, std::int64_t count);
   [[nodiscard]] std::int64_t prefill_budget(std::int64_t wanted);
   void draw_tokens();
-  void draw(const Draw& draw, const float* logits);
-  void draw_next(AnswerGroup& group, Answer& answer, const float* logits);
-  void record_nucleus(const DrawnToken& drawn, Generated& result);
+  void plan_turns(const Draw& draw, const float* logits);
+  void draw_together();
+  void draw_next(Sampler& sampler, Turn& turn) const;
+  void note(const Turn& turn);
   [[nodiscard]] static Shaping shaping_of(const AnswerGroup& group, const Answer& answer);
   [[nodiscard]] std::optional<Ending> ending_of(const AnswerGroup& group, Answer& answer) const;
   [[nodiscard]] bool completes_stop_string(const AnswerGroup& group, Answer& answer) const;
@@ -102,7 +112,9 @@ class DecodeEngine::Impl {
   Decoder decoder_;
   BlockPool pool_;
   PrefixCache prefixes_{pool_};
-  Sampler sampler_;
+  Sampler sampler_;                       ///< of the calling thread
+  std::vector<Sampler> other_samplers_ =  ///< of the team's other threads
+      std::vector<Sampler>(static_cast<std::size_t>(limits_.threads - 1), sampler_);
   std::vector<std::unique_ptr<AnswerGroup>> groups_;  ///< in the order in which they came
   std::int64_t unfinished_ = 0;
   std::int64_t running_ = 0;
@@ -112,6 +124,7 @@ class DecodeEngine::Impl {
   std::vector<TokenRow> rows_;
   std::vector<std::int64_t> wanted_;
   std::vector<Draw> draws_;
+  std::vector<Turn> turns_;  ///< of the rows whose logits are there
   std::int64_t prefill_left_ = 0;
   EngineStatistics statistics_;
 };

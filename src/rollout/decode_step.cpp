@@ -89,45 +89,74 @@ void DecodeEngine::Impl::draw_tokens() {
   for (std::int64_t first = 0; first < count; first += logit_rows) {
     const auto rows = std::min(logit_rows, count - first);
     const float* logits = decoder_.logits(weights_, first, rows);
+    turns_.clear();
     for (std::int64_t i = 0; i < rows; ++i) {
-      draw(draws_[static_cast<std::size_t>(first + i)], logits + i * config_.vocab_size);
+      plan_turns(draws_[static_cast<std::size_t>(first + i)], logits + i * config_.vocab_size);
     }
+    draw_together();
+    for (const auto& turn : turns_) note(turn);
   }
 }
 
-void DecodeEngine::Impl::draw(const Draw& draw, const float* logits) {
-  if (draw.answer != nullptr) return draw_next(*draw.group, *draw.answer, logits);
+void DecodeEngine::Impl::plan_turns(const Draw& draw, const float* logits) {
+  if (draw.answer != nullptr) return turns_.push_back({draw.group, draw.answer, logits});
   for (auto& answer : draw.group->answers) {
-    if (answer.wants_first_token()) draw_next(*draw.group, answer, logits);
+    if (answer.wants_first_token()) turns_.push_back({draw.group, &answer, logits});
   }
 }
 
-void DecodeEngine::Impl::draw_next(AnswerGroup& group, Answer& answer, const float* logits) {
+/// A turn changes its own answer alone, so threads take them in any order; what belongs to the
+/// engine is noted afterwards, in the order of the answers.
+void DecodeEngine::Impl::draw_together() {
+  const auto draw_some = [&](Sampler& sampler, base::IndexRange some) {
+    for (auto i = some.first; i < some.first + some.count; ++i) {
+      draw_next(sampler, turns_[static_cast<std::size_t>(i)]);
+    }
+  };
+  auto& team = decoder_.team();
+  const auto count = std::ssize(turns_);
+  if (count <= 1) return draw_some(sampler_, {0, count});
+  team.run([&](int part) {
+    auto& sampler = part == 0 ? sampler_ : other_samplers_[static_cast<std::size_t>(part - 1)];
+    draw_some(sampler, base::part_of(count, part, team.size()));
+  });
+}
+
+void DecodeEngine::Impl::draw_next(Sampler& sampler, Turn& turn) const {
+  auto& answer = *turn.answer;
   auto& result = answer.result;
-  const auto& sampling = group.request.sampling;
+  const auto& sampling = turn.group->request.sampling;
   const auto position = static_cast<std::uint32_t>(result.response.size());
-  const auto drawn = sampler_.draw(
-      logits, sampling, stream_.uniform(static_cast<std::uint64_t>(result.id.value()), position),
-      shaping_of(group, answer));
-  if (drawn.token < 0) return end(group, answer, Ending::failed);
+  const auto drawn =
+      sampler.draw(turn.logits, sampling,
+                   stream_.uniform(static_cast<std::uint64_t>(result.id.value()), position),
+                   shaping_of(*turn.group, answer));
+  turn.failed = drawn.token < 0;
+  if (turn.failed) return;
   if (answer.seen) answer.seen->push(drawn.token);
   result.response.push_back(drawn.token);
   result.log_probs.push_back(drawn.log_prob);
-  if (sampling.records_nuclei()) record_nucleus(drawn, result);
+  if (sampling.records_nuclei()) {
+    result.nuclei.push(drawn.nucleus);
+    turn.nucleus_ids = std::ssize(drawn.nucleus);
+    turn.narrowed = drawn.narrowed;
+  }
   result.top_log_probs.push(drawn.top_ids, drawn.top_log_probs);
   if (result.versions.empty() || result.versions.back().version != version()) {
     result.versions.push_back({version(), 0});
   }
   ++result.versions.back().tokens;
-  ++statistics_.generated_tokens;
-  if (const auto ending = ending_of(group, answer)) end(group, answer, *ending);
 }
 
-void DecodeEngine::Impl::record_nucleus(const DrawnToken& drawn, Generated& result) {
-  result.nuclei.push(drawn.nucleus);
-  statistics_.nuclei += drawn.nucleus.empty() ? 0 : 1;
-  statistics_.nucleus_ids += std::ssize(drawn.nucleus);
-  statistics_.narrowed_nuclei += drawn.narrowed ? 1 : 0;
+void DecodeEngine::Impl::note(const Turn& turn) {
+  auto& group = *turn.group;
+  auto& answer = *turn.answer;
+  if (turn.failed) return end(group, answer, Ending::failed);
+  ++statistics_.generated_tokens;
+  statistics_.nuclei += turn.nucleus_ids > 0 ? 1 : 0;
+  statistics_.nucleus_ids += turn.nucleus_ids;
+  statistics_.narrowed_nuclei += turn.narrowed ? 1 : 0;
+  if (const auto ending = ending_of(group, answer)) end(group, answer, *ending);
 }
 
 /// Whether the last token is the last.

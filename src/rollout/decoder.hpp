@@ -32,6 +32,8 @@ class Decoder {
   Decoder(const model::ModelConfig& config, std::int64_t context_tokens, int threads = 1);
 
   [[nodiscard]] const model::CacheShape& cache_shape() const { return shape_; }
+  /// The threads that compute, for what else a step has to do. Between calls only.
+  [[nodiscard]] base::ThreadTeam& team() { return team_; }
 
   /// Takes memory for calls of so many rows, and logits of so many, at once. Without it buffers
   /// grow with the calls, which leaves holes behind; memory that is not used yet costs nothing.

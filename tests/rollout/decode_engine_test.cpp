@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -130,21 +131,51 @@ TEST_F(Engine, log_probs_have_the_bits_of_the_trainer_whatever_shaped_the_draws)
   EXPECT_EQ(std::vector<float>(scores.log_probs.begin(), scores.log_probs.end()), log_probs);
 }
 
-TEST_F(Engine, threads_change_no_bit) {
+/// Cut distributions and penalties: all that drawing a token writes down.
+sample::SamplingOptions recorded_sampling() {
+  auto sampling = sampling_of();
+  sampling.top_p = 0.9;
+  sampling.nucleus_limit = 20;
+  sampling.frequency_penalty = 0.2;
+  sampling.top_log_probs = 3;
+  return sampling;
+}
+
+TEST_F(Engine, threads_change_no_bit_and_no_order) {
   Answers by_one;
+  std::vector<std::int64_t> order_by_one;
+  EngineStatistics counted_by_one;
   for (const int threads : {1, 2, 3, 7}) {
     auto limits = small_limits();
     limits.threads = threads;
     DecodeEngine engine(config_, limits, 17);
     engine.set_weights(image_, PauseGenerationMode::retract);
-    for (std::int64_t i = 0; i < 6; ++i) engine.add(request_of(i, 4));
-    auto answers = run_to_end(engine);
-    ASSERT_EQ(answers.size(), 24U);
-    if (threads == 1) by_one = answers;
-    for (const auto& [id, answer] : answers) {
-      EXPECT_EQ(answer.response, by_one.at(id).response) << threads;
-      EXPECT_EQ(answer.log_probs, by_one.at(id).log_probs) << threads;
+    for (std::int64_t i = 0; i < 6; ++i) {
+      engine.add(request_of(i, 4, i % 2 == 0 ? sampling_of() : recorded_sampling()));
     }
+    Answers answers;
+    std::vector<std::int64_t> order;
+    while (engine.unfinished() > 0) {
+      for (auto& answer : engine.step()) {
+        order.push_back(answer.id.value());
+        answers.emplace(order.back(), std::move(answer));
+      }
+    }
+    ASSERT_EQ(answers.size(), 24U);
+    const auto& counted = engine.statistics();
+    if (threads == 1) {
+      by_one = answers;
+      order_by_one = order;
+      counted_by_one = counted;
+      ASSERT_GT(counted.narrowed_nuclei, 0);
+      ASSERT_GT(counted.nuclei, counted.narrowed_nuclei);
+    }
+    expect_same(answers, by_one);
+    EXPECT_EQ(order, order_by_one) << threads;
+    EXPECT_EQ(counted.generated_tokens, counted_by_one.generated_tokens) << threads;
+    EXPECT_EQ(counted.nuclei, counted_by_one.nuclei) << threads;
+    EXPECT_EQ(counted.nucleus_ids, counted_by_one.nucleus_ids) << threads;
+    EXPECT_EQ(counted.narrowed_nuclei, counted_by_one.narrowed_nuclei) << threads;
   }
 }
 
