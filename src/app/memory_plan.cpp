@@ -50,7 +50,8 @@ MemoryPlan memory_plan(const Setup& setup, const WeightPlan& share) {
   const double slots = 2 * image / buffers;
   const double ring = store - slots;
   const bool reference = options.training.loss.use_kl_loss;
-  // Compute weights, gradients, masters, two moments; the range that is published.
+  // Compute weights, gradients, masters, two moments; what has changed in the range that is
+  // published, which takes as much memory at most, or the range itself.
   const double training = 5 * flat + (reference ? flat : 0);
   const double publishing = static_cast<double>(share.put.most) / mb;
   const auto& checkpoint = options.checkpoint;

@@ -15,13 +15,14 @@ namespace physarum::app {
 
 namespace {
 
-training::TrainerSetup trainer_setup(const Setup& setup) {
+training::TrainerSetup trainer_setup(const Setup& setup, weights::ChangeLog& changes) {
   const auto& all = setup.configuration;
   return {.options = all.training,
           .model = setup.model,
           .transfer_type = all.weights.transfer_type,
           .temperature = all.rollout.temperature,
-          .total_steps = setup.steps * all.buffer.steps_per_rollout()};
+          .total_steps = setup.steps * all.buffer.steps_per_rollout(),
+          .changes = &changes};
 }
 
 }  // namespace
@@ -33,7 +34,7 @@ TrainerRole::TrainerRole(Setup& setup, parallel::Layout& layout, exchange::Trans
       publisher_(publisher),
       client_(transport, world_ranks(setup.plan.buffer_ranks()),
               {.trainer_rank = layout.trainer().rank(), .dp_rank = layout.trainer().rank()}),
-      trainer_(trainer_setup(setup), initial, layout.trainer()),
+      trainer_(trainer_setup(setup, publisher.changes()), initial, layout.trainer()),
       saver_(setup, layout.trainer(), client_, trainer_) {
   if (setup.resume && setup.resume->optimiser)
     trainer_.restore(std::move(*std::exchange(setup.resume->optimiser, {})));

@@ -1,5 +1,6 @@
 #include "adamw.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -43,7 +44,7 @@ Factors factors_of(const OptimiserOptions& options, std::int64_t step, double sc
           1.0F};
 }
 
-void update_range(const Buffers& buffers, std::int64_t count, const Factors& f) {
+void update_piece(const Buffers& buffers, std::int64_t count, const Factors& f) {
   float* __restrict weight = buffers.weight;
   const float* __restrict gradient = buffers.gradient;
   float* __restrict mean = buffers.mean;
@@ -79,7 +80,7 @@ void AdamW::restore(std::vector<float> mean, std::vector<float> square, std::int
 }
 
 void AdamW::update(std::span<float> masters, std::span<const float> gradients, double scale,
-                   double lr) {
+                   double lr, const AfterPiece& after_piece) {
   base::expects(masters.size() == mean_.size() && gradients.size() == mean_.size(),
                 "buffers of one layout");
   ++steps_;
@@ -87,9 +88,14 @@ void AdamW::update(std::span<float> masters, std::span<const float> gradients, d
   const auto kept = static_cast<float>(1 - lr * options_.weight_decay);
   for (const UpdateRange& range : ranges_) {
     factors.keep_weight = range.decay == Decay::yes ? kept : 1.0F;
-    const Buffers buffers{masters.data() + range.begin, gradients.data() + range.begin,
-                          mean_.data() + range.begin, square_.data() + range.begin};
-    update_range(buffers, range.end - range.begin, factors);
+    for (std::int64_t begin = range.begin; begin < range.end;) {
+      const std::int64_t end = std::min(range.end, (begin / piece_elements + 1) * piece_elements);
+      const Buffers buffers{masters.data() + begin, gradients.data() + begin, mean_.data() + begin,
+                            square_.data() + begin};
+      update_piece(buffers, end - begin, factors);
+      if (after_piece) after_piece(begin, end);
+      begin = end;
+    }
   }
 }
 

@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
+
+#include "physarum/weights/change_log.hpp"
 
 #include "physarum/training/options.hpp"
 
@@ -25,8 +28,14 @@ class AdamW {
   /// `size`: elements of the buffers.
   AdamW(const OptimiserOptions& options, std::int64_t size, std::vector<UpdateRange> ranges);
 
+  /// What follows the update of the elements `begin` to `end`, while they are in the nearest cache:
+  /// at most so many, cut at multiples of that.
+  using AfterPiece = std::function<void(std::int64_t begin, std::int64_t end)>;
+  static constexpr std::int64_t piece_elements = weights::ChangeLog::piece_elements;
+
   /// One step on `masters`; the gradient is `gradients` times `scale`.
-  void update(std::span<float> masters, std::span<const float> gradients, double scale, double lr);
+  void update(std::span<float> masters, std::span<const float> gradients, double scale, double lr,
+              const AfterPiece& after_piece = {});
   /// First and second moments, laid out as the masters.
   [[nodiscard]] std::span<const float> mean() const { return mean_; }
   [[nodiscard]] std::span<const float> square() const { return square_; }

@@ -19,7 +19,7 @@ Trainer::Impl::Impl(const TrainerSetup& its_setup, std::span<const float> initia
       store(its_setup.model, model::Gradients::allocate),
       transformer(its_setup.model, store),
       updater(its_setup.options.optimiser, its_setup.total_steps, its_setup.transfer_type, store,
-              initial) {
+              initial, its_setup.changes) {
   parallel::together(trainers, [&] {
     setup.options.validate();
     setup.options.validate(setup.model);

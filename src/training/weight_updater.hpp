@@ -4,6 +4,7 @@
 #include <span>
 
 #include "physarum/weights/catalogue.hpp"
+#include "physarum/weights/change_log.hpp"
 
 #include "physarum/model/aligned_buffer.hpp"
 #include "physarum/model/parameter_store.hpp"
@@ -22,14 +23,15 @@ struct UpdateResult {
 };
 
 /// The fp32 masters and what changes them: clip, schedule, AdamW; then the store's values are the
-/// masters rounded to the transfer type. Norm weights and biases (one dimension) are not decayed,
-/// as in Megatron.
+/// masters rounded to the transfer type, and what that changes is noted. Norm weights and biases
+/// (one dimension) are not decayed, as in Megatron.
 class WeightUpdater {
  public:
-  /// Fills the store's values from `initial`. The store outlives the updater.
+  /// Fills the store's values from `initial`. The store outlives the updater, and so do `changes`,
+  /// if there are any.
   WeightUpdater(const OptimiserOptions& options, std::int64_t total_steps,
                 weights::TransferType type, model::ParameterStore& store,
-                std::span<const float> initial);
+                std::span<const float> initial, weights::ChangeLog* changes);
 
   /// One step on the store's gradients, whose norm is `norm` and finite.
   UpdateResult update(double norm);
@@ -42,13 +44,15 @@ class WeightUpdater {
   [[nodiscard]] double lr() const { return rate_.at(steps()); }
 
  private:
-  void publish_values();
+  /// Brings these values to the masters.
+  void restate(weights::Range elements);
   OptimiserOptions options_;
   weights::TransferType type_;
   model::ParameterStore& store_;
   model::AlignedBuffer masters_;
   LearningRate rate_;
   AdamW adam_;
+  weights::ChangeLog* changes_;
 };
 
 }  // namespace physarum::training

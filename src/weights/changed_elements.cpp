@@ -52,15 +52,23 @@ std::uint64_t group_mask(const std::byte* before, const std::byte* after) {
 
 #endif
 
+std::uint64_t moved_mask(const float* rounded, const float* values) {
+  alignas(64) std::byte before[128], after[128];
+  narrow_floats(rounded, 64, before);
+  narrow_floats(values, 64, after);
+  return group_mask<2>(before, after);
+}
+
 }  // namespace
 
 FindChanged find_changed_baseline(std::size_t width) {
   return width == 2 ? &find_in_groups<2, group_mask<2>> : &find_in_groups<4, group_mask<4>>;
 }
 
-FindMoved find_moved_baseline() { return &find_moved_in_groups<group_mask<2>>; }
+FindMoved find_moved_baseline() { return &find_moved_in_groups<moved_mask>; }
 
 FindMoved find_moved() {
+  if (const FindMoved avx512 = find_moved_avx512()) return avx512;
   const FindMoved avx2 = find_moved_avx2();
   return avx2 != nullptr ? avx2 : find_moved_baseline();
 }

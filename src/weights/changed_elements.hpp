@@ -14,9 +14,10 @@ namespace physarum::weights {
 using FindChanged = std::size_t (*)(const std::byte* before, const std::byte* after,
                                     std::size_t elements, std::uint32_t* positions);
 inline constexpr std::size_t position_slack = 4;
-/// The same, with bf16 elements before and the fp32 values that they are to be rounded from after.
-using FindMoved = std::size_t (*)(const std::byte* before, const float* values,
-                                  std::size_t elements, std::uint32_t* positions);
+/// The same, with fp32 values that were rounded to bf16 before, and ones that are to be rounded
+/// after.
+using FindMoved = std::size_t (*)(const float* rounded, const float* values, std::size_t elements,
+                                  std::uint32_t* positions);
 
 /// The fastest one that this processor can run, for elements of so many bytes: 2 or 4.
 [[nodiscard]] FindChanged find_changed(std::size_t width);
@@ -26,12 +27,19 @@ using FindMoved = std::size_t (*)(const std::byte* before, const float* values,
 [[nodiscard]] FindMoved find_moved();
 [[nodiscard]] FindMoved find_moved_baseline();
 [[nodiscard]] FindMoved find_moved_avx2();
+[[nodiscard]] FindMoved find_moved_avx512();
 
 /// How far ahead of the comparison memory is asked for.
 inline constexpr std::size_t bytes_ahead = 8192;
 
 // What follows is compiled once for each target, and static, so that nothing that is compiled for
 // one is called from another.
+
+static inline std::uint32_t bits_of(float value) {
+  std::uint32_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
 
 /// One bit for each of 64 elements, the first in the lowest.
 using GroupMask = std::uint64_t (*)(const std::byte* before, const std::byte* after);
@@ -76,27 +84,24 @@ static std::size_t find_in_groups(const std::byte* before, const std::byte* afte
   return count;
 }
 
-/// Rounded values are compared before they leave the nearest cache, and are then forgotten.
-template <GroupMask Mask>
-static std::size_t find_moved_in_groups(const std::byte* before, const float* values,
+/// One bit for each of 64 values.
+using MovedMask = std::uint64_t (*)(const float* rounded, const float* values);
+
+template <MovedMask Mask>
+static std::size_t find_moved_in_groups(const float* rounded, const float* values,
                                         std::size_t elements, std::uint32_t* positions) {
   constexpr std::size_t group = 64;
-  alignas(64) std::byte rounded[2 * group];
   std::size_t count = 0;
   std::size_t i = 0;
   for (; i + group <= elements; i += group) {
-    for (std::size_t line = 0; line < 2 * group; line += 64) {
-      __builtin_prefetch(before + 2 * i + line + bytes_ahead);
-    }
+    // The values have just been made; what they are compared with has not been looked at.
     for (std::size_t line = 0; line < group; line += 16) {
-      __builtin_prefetch(reinterpret_cast<const std::byte*>(values + i + line) + bytes_ahead);
+      __builtin_prefetch(reinterpret_cast<const std::byte*>(rounded + i + line) + bytes_ahead);
     }
-    narrow_floats(values + i, group, rounded);
-    count += append_positions(Mask(before + 2 * i, rounded), i, positions + count);
+    count += append_positions(Mask(rounded + i, values + i), i, positions + count);
   }
-  narrow_floats(values + i, elements - i, rounded);
-  for (std::size_t rest = 0; i < elements; ++i, ++rest) {
-    if (std::memcmp(before + 2 * i, rounded + 2 * rest, 2) == 0) continue;
+  for (; i < elements; ++i) {
+    if (bits_of(rounded[i]) == round_bits(bits_of(values[i])) << 16) continue;
     positions[count++] = static_cast<std::uint32_t>(i);
   }
   return count;

@@ -42,6 +42,29 @@ std::uint64_t group_mask_avx2(const std::byte* before, const std::byte* after) {
            std::uint64_t{same_32<Width>(before, after, 1)} << 32);
 }
 
+/// round_bits() of eight values, in the upper halves.
+__m256i rounded_8(const float* values) {
+  const __m256i bits = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(values));
+  const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+  const __m256i up = _mm256_add_epi32(_mm256_add_epi32(bits, _mm256_set1_epi32(0x7fff)), odd);
+  const __m256i quiet = _mm256_or_si256(bits, _mm256_set1_epi32(0x00400000));
+  const __m256 value = _mm256_castsi256_ps(bits);
+  const __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(value, value, _CMP_UNORD_Q));
+  return _mm256_and_si256(_mm256_blendv_epi8(up, quiet, nan),
+                          _mm256_set1_epi32(static_cast<int>(0xffff0000U)));
+}
+
+std::uint64_t moved_mask_avx2(const float* rounded, const float* values) {
+  std::uint64_t same = 0;
+  for (unsigned i = 0; i < 64; i += 8) {
+    const __m256i was = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(rounded + i));
+    const __m256i equal = _mm256_cmpeq_epi32(was, rounded_8(values + i));
+    const auto bits = static_cast<std::uint32_t>(_mm256_movemask_ps(_mm256_castsi256_ps(equal)));
+    same |= std::uint64_t{bits} << i;
+  }
+  return ~same;
+}
+
 }  // namespace
 
 FindChanged find_changed_avx2(std::size_t width) {
@@ -52,7 +75,7 @@ FindChanged find_changed_avx2(std::size_t width) {
 
 FindMoved find_moved_avx2() {
   if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("popcnt")) return nullptr;
-  return &find_moved_in_groups<group_mask_avx2<2>>;
+  return &find_moved_in_groups<moved_mask_avx2>;
 }
 
 #else

@@ -37,10 +37,13 @@ struct DeltaEncoder::Impl {
     const std::size_t first = frame * static_cast<std::size_t>(frame_elements);
     FrameStates part = all;
     part.elements = std::min(static_cast<std::size_t>(frame_elements), all.elements - first);
-    part.before += first * width;
-    if (all.after != nullptr) part.after += first * width;
-    if (all.values != nullptr) part.values += first;
-    if (all.write_back != nullptr) part.write_back += first * width;
+    if (all.notes != nullptr) {
+      part.values += first;
+      part.notes += first * width / block;
+    } else {
+      part.before += first * width;
+      part.after += first * width;
+    }
     if (!all.digests.empty()) part.digests = all.digests.subspan(first * width / block);
     return part;
   }
@@ -121,22 +124,18 @@ std::optional<std::int64_t> DeltaEncoder::encode(std::span<const std::byte> befo
       {states, first_element, step, out.size() + static_cast<std::size_t>(capacity_bytes)}, out);
 }
 
-std::optional<std::int64_t> DeltaEncoder::encode_update(std::span<std::byte> state,
-                                                        std::span<const float> values,
-                                                        std::int64_t first_element, DeltaStep step,
-                                                        std::int64_t capacity_bytes,
-                                                        base::Bytes& out,
-                                                        std::span<base::Digest> digests) {
-  base::expects(values.size() * impl_->width == state.size(), "a value for each element");
-  FrameStates states{.before = state.data(),
-                     .write_back = state.data(),
-                     .digests = digests,
-                     .elements = values.size()};
-  if (impl_->width == sizeof(float)) {
-    states.after = std::as_bytes(values).data();
-  } else {
-    states.values = values.data();
-  }
+std::optional<std::int64_t> DeltaEncoder::encode_noted(std::span<const BlockNote> notes,
+                                                       std::span<const float> values,
+                                                       std::int64_t first_element, DeltaStep step,
+                                                       std::int64_t capacity_bytes,
+                                                       base::Bytes& out,
+                                                       std::span<base::Digest> digests) {
+  const auto bytes = static_cast<std::int64_t>(values.size() * impl_->width);
+  base::expects(std::ssize(notes) == StoreLayout::blocks_of({0, bytes}), "a note of each block");
+  const FrameStates states{.values = values.data(),
+                           .notes = notes.data(),
+                           .digests = digests,
+                           .elements = values.size()};
   return impl_->append_all(
       {states, first_element, step, out.size() + static_cast<std::size_t>(capacity_bytes)}, out);
 }

@@ -2,23 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
-
-#include "physarum/weights/convert.hpp"
-
-#include "changed_elements.hpp"
 
 namespace physarum::weights {
 namespace {
 
 // Processor time of one core (docs/weights.md): of an element looked at, and of one that changed;
 // of one that is rounded into a full image, with its digest, and of the digest where it arrives.
-constexpr double encode_look_s = 0.165e-9;
+constexpr double encode_look_s = 0.01e-9;
 constexpr double full_round_s = 0.21e-9;
 constexpr double full_verify_s = 0.03e-9;
 constexpr double encode_change_s = 6e-9;
 constexpr double apply_look_s = 0.05e-9;
-constexpr double apply_change_s = 4e-9;
+constexpr double apply_change_s = 5e-9;
 constexpr double wire_bytes_a_change = 1.2;
 /// A measurement is not believed beyond this; of its logarithm so much is learnt.
 constexpr double most_surprise = 20;
@@ -31,29 +26,7 @@ constexpr double fading = 0.98;
 constexpr std::int64_t full_before_a_trial = 16;
 constexpr double longest_trial = 2;
 
-constexpr std::size_t sample_bytes = 1024;
-constexpr std::size_t most_samples = 2048;
-
 }  // namespace
-
-double sampled_density(std::span<const std::byte> before, std::span<const float> values,
-                       TransferType type) {
-  const auto width = static_cast<std::size_t>(element_bytes(type));
-  const std::size_t chunks = (before.size() + sample_bytes - 1) / sample_bytes;
-  const std::size_t step = std::max<std::size_t>(1, chunks / most_samples);
-  const FindChanged find = find_changed(width);
-  std::vector<std::uint32_t> positions(sample_bytes / width + position_slack);
-  std::vector<std::byte> after(sample_bytes);
-  std::size_t elements = 0;
-  std::size_t changed = 0;
-  for (std::size_t at = 0; at < before.size(); at += step * sample_bytes) {
-    const std::size_t count = std::min(sample_bytes, before.size() - at) / width;
-    to_transfer(values.subspan(at / width, count), type, std::span(after).first(count * width));
-    changed += find(before.data() + at, after.data(), count, positions.data());
-    elements += count;
-  }
-  return elements == 0 ? 0 : static_cast<double>(changed) / static_cast<double>(elements);
-}
 
 double LearntCost::of(double elements, double density) const {
   return slowness_ * elements * (look_s_ + steepness_ * density * change_s_);

@@ -1,18 +1,11 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 
 #include "physarum/weights/catalogue.hpp"
 
 namespace physarum::weights {
-
-/// Share of the elements that rounded values will change, from a sample of up to about a million
-/// that is spread evenly; some hundred microseconds. A value for each element.
-[[nodiscard]] double sampled_density(std::span<const std::byte> before,
-                                     std::span<const float> values, TransferType type);
 
 /// What it takes to go through elements of which some have changed: so much for each that is looked
 /// at, and so much for each that has changed. Both are learnt, each from what it is the most of:

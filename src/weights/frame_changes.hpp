@@ -8,6 +8,8 @@
 
 #include "physarum/base/hash.hpp"
 
+#include "physarum/weights/change_log.hpp"
+
 #include "delta_frame.hpp"
 
 namespace physarum::weights {
@@ -32,12 +34,13 @@ struct Changes {
   std::vector<std::byte> planes[most_planes];
 };
 
-/// Two states of a frame's elements, the second as bytes or as values to be rounded to bf16.
+/// Two states of a frame's elements: both as bytes, or the second as values and what was noted of
+/// each block on the way to them.
 struct FrameStates {
   const std::byte* before = nullptr;
   const std::byte* after = nullptr;
-  const float* values = nullptr;      ///< where there are no bytes after
-  std::byte* write_back = nullptr;    ///< `before`, if it is to become the second state
+  const float* values = nullptr;
+  const BlockNote* notes = nullptr;
   std::span<base::Digest> digests{};  ///< of the blocks before, to become those after; may be none
   std::size_t elements = 0;
 };

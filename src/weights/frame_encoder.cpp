@@ -6,6 +6,8 @@
 #include "physarum/base/hash.hpp"
 #include "physarum/base/narrow.hpp"
 
+#include "physarum/weights/convert.hpp"
+
 #include "bit_stream.hpp"
 
 namespace physarum::weights {
@@ -15,6 +17,14 @@ constexpr int zstd_level = 1;
 
 void append(std::span<const std::byte> bytes, base::Bytes& out) {
   out.insert(out.end(), bytes.begin(), bytes.end());
+}
+
+void append_second_state(const FrameStates& states, std::size_t width, base::Bytes& out) {
+  if (states.after != nullptr) return append({states.after, states.elements * width}, out);
+  const std::size_t start = out.size();
+  out.resize(start + states.elements * width);
+  const auto type = width == 2 ? TransferType::bf16 : TransferType::f32;
+  to_transfer({states.values, states.elements}, type, std::span(out).subspan(start));
 }
 
 /// The head, once the body and what follows it are known.
@@ -99,9 +109,9 @@ void FrameEncoder::append_far(FrameBody& body, base::Bytes& out) {
 }
 
 /// All changes, sparse, or dense if that is shorter.
-void FrameEncoder::append_changes(std::span<const std::byte> after, FrameBody& body,
-                                  base::Bytes& out) {
+void FrameEncoder::append_changes(const FrameStates& states, FrameBody& body, base::Bytes& out) {
   const FrameBody empty = body;
+  const std::size_t dense_bytes = states.elements * width_;
   const std::size_t payload = out.size();
   body.kind = FrameKind::sparse;
   body.residue_bits = static_cast<std::uint8_t>(best_residue_bits(changes_, width_));
@@ -113,13 +123,13 @@ void FrameEncoder::append_changes(std::span<const std::byte> after, FrameBody& b
   if (few) {
     append_near(body, out);
     append_far(body, out);
-    if (out.size() - payload < after.size()) return;
+    if (out.size() - payload < dense_bytes) return;
   }
   out.resize(payload);
   body = empty;
   body.kind = FrameKind::dense;
   body.far.count = base::narrow<std::uint32_t>(changes_.count);
-  append(after, out);
+  append_second_state(states, width_, out);
 }
 
 std::size_t FrameEncoder::append_frame(const FrameStates& states, std::int64_t first,
@@ -134,8 +144,7 @@ std::size_t FrameEncoder::append_frame(const FrameStates& states, std::int64_t f
   body.element_bytes = base::narrow<std::uint8_t>(width_);
   const std::size_t start = out.size();
   out.resize(start + sizeof(FrameHead) + sizeof(FrameBody));
-  const std::byte* const after = states.after != nullptr ? states.after : states.write_back;
-  append_changes({after, states.elements * width_}, body, out);
+  append_changes(states, body, out);
   seal(body, start, out);
   return changes_.count;
 }

@@ -21,8 +21,7 @@ class FrameEncoder {
   explicit FrameEncoder(std::size_t width);
 
   /// Appends the frame that leads from one state to the other, the elements from `first` on;
-  /// nothing if nothing changed. Returns the count of changed elements. Values come with a place
-  /// to write back to.
+  /// nothing if nothing changed. Returns the count of changed elements.
   std::size_t append_frame(const FrameStates& states, std::int64_t first, DeltaStep step,
                            base::Bytes& out);
 
@@ -30,7 +29,7 @@ class FrameEncoder {
   struct FreeContext {
     void operator()(ZSTD_CCtx* owned) const noexcept { ZSTD_freeCCtx(owned); }
   };
-  void append_changes(std::span<const std::byte> after, FrameBody& body, base::Bytes& out);
+  void append_changes(const FrameStates& states, FrameBody& body, base::Bytes& out);
   void append_near(FrameBody& body, base::Bytes& out);
   void append_far(FrameBody& body, base::Bytes& out);
   std::uint32_t append_stream(std::span<const std::byte> raw, base::Bytes& out);

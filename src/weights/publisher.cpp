@@ -1,7 +1,7 @@
 #include "physarum/weights/publisher.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <array>
 
 #include "physarum/base/contracts.hpp"
 #include "physarum/base/narrow.hpp"
@@ -16,6 +16,10 @@
 #include "store_words.hpp"
 
 namespace physarum::weights {
+namespace {
+/// Of which a delta's digests are compared with the values.
+constexpr std::int64_t checked_blocks = 4;
+}  // namespace
 
 Publisher::Impl::Impl(const StoreLayout& layout, parallel::Communicator& trainers,
                       StoreAccess& access, std::function<void()> serve_store,
@@ -27,7 +31,8 @@ Publisher::Impl::Impl(const StoreLayout& layout, parallel::Communicator& trainer
       serve_store_(std::move(serve_store)),
       share_(layout.share(trainers.rank())),
       regions_(layout.regions_of_trainer(trainers.rank())),
-      state_(share_.size(), AlignedBytes::Fill::zeros),
+      changes_(layout.type(), {share_.begin / element_bytes(layout.type()),
+                               share_.end / element_bytes(layout.type())}),
       team_(base::narrow<int>(options.threads)),
       encoder_(layout.type(), &team_),
       rule_(share_.size() / element_bytes(layout.type()),
@@ -46,7 +51,7 @@ void Publisher::Impl::restate(std::span<const float> values) {
     for (std::int64_t block = part.first; block < part.first + part.count; ++block) {
       const std::int64_t begin = block * StoreLayout::block_bytes;
       const std::int64_t end = std::min(begin + StoreLayout::block_bytes, share_.size());
-      const auto bytes = slice(state_.span(), {begin, end});
+      const auto bytes = slice(changes_.memory(), {begin, end});
       to_transfer(slice(values, {begin / width, end / width}), layout_.type(), bytes);
       digests_[static_cast<std::size_t>(block)] = digest_of_block(bytes);
     }
@@ -58,8 +63,9 @@ void Publisher::Impl::for_each_buffer(const std::function<void(int)>& work) cons
   for (int buffer = layout_.buffer_ranks() - 1; buffer >= 0; --buffer) work(buffer);
 }
 
-std::span<std::byte> Publisher::Impl::state_of(const Region& region) {
-  return slice(state_.span(), {region.bytes.begin - share_.begin, region.bytes.end - share_.begin});
+std::span<const std::byte> Publisher::Impl::image_of(const Region& region) {
+  return slice(changes_.memory(),
+               {region.bytes.begin - share_.begin, region.bytes.end - share_.begin});
 }
 
 std::span<base::Digest> Publisher::Impl::digests_of(const Region& region) {
@@ -68,10 +74,10 @@ std::span<base::Digest> Publisher::Impl::digests_of(const Region& region) {
   return slice(std::span(digests_), {first, first + count});
 }
 
-bool Publisher::Impl::delta_possible() const {
+bool Publisher::Impl::delta_may_follow() const {
   const bool anchor =
       layout_.full_interval() > 0 && published_count_ % layout_.full_interval() == 0;
-  return layout_.ring() > 0 && base_known_ && !anchor;
+  return layout_.ring() > 0 && !anchor;
 }
 
 /// The ring's place is free once every buffer rank has folded the delta that is in it, and nobody
@@ -88,8 +94,7 @@ bool Publisher::Impl::buffers_can_take_delta() {
 }
 
 bool Publisher::Impl::delta_pays(std::span<const float> values) const {
-  return layout_.mode() != UpdateMode::automatic ||
-         rule_.delta_pays(sampled_density(state_.span(), values, layout_.type()));
+  return layout_.mode() != UpdateMode::automatic || rule_.delta_pays(changes_.density(values));
 }
 
 /// How long a buffer rank took to apply the last delta, which an engine applies, too.
@@ -103,7 +108,25 @@ void Publisher::Impl::learn_of_fold() {
                                              static_cast<double>(shard));
 }
 
-/// Brings the state and its digests to the values; if it ends early, only a part of them.
+/// A change that nobody noted would reach no engine until the next full image. Some blocks of each
+/// version are looked at, others with the next one.
+void Publisher::Impl::check_digests(std::span<const float> values) const {
+  if (!base::contracts_enabled) return;
+  const std::int64_t width = element_bytes(layout_.type());
+  const std::int64_t blocks = StoreLayout::blocks_of(share_);
+  std::array<std::byte, static_cast<std::size_t>(StoreLayout::block_bytes)> memory;
+  for (std::int64_t i = 0; i < std::min(checked_blocks, blocks); ++i) {
+    const std::int64_t block = (published_count_ * checked_blocks + i) % blocks;
+    const std::int64_t begin = block * StoreLayout::block_bytes;
+    const std::int64_t end = std::min(begin + StoreLayout::block_bytes, share_.size());
+    const auto bytes = std::span(memory).first(static_cast<std::size_t>(end - begin));
+    to_transfer(slice(values, {begin / width, end / width}), layout_.type(), bytes);
+    base::expects(digest_of_block(bytes) == digests_[static_cast<std::size_t>(block)],
+                  "whoever changes weights notes it");
+  }
+}
+
+/// Brings the digests to the values; if it ends early, only some of them.
 bool Publisher::Impl::encode(std::span<const float> values, DeltaStep step, Report& report) {
   const base::Stopwatch watch;
   const std::int64_t width = element_bytes(layout_.type());
@@ -112,14 +135,18 @@ bool Publisher::Impl::encode(std::span<const float> values, DeltaStep step, Repo
     frames_[i].clear();
     const Range elements{(region.bytes.begin - share_.begin) / width,
                          (region.bytes.end - share_.begin) / width};
-    const auto changed = encoder_.encode_update(state_of(region), slice(values, elements),
-                                                region.bytes.begin / width, step, region.capacity,
-                                                frames_[i], digests_of(region));
+    const std::int64_t first_block = (region.bytes.begin - share_.begin) / StoreLayout::block_bytes;
+    const auto notes =
+        slice(changes_.notes(), {first_block, first_block + StoreLayout::blocks_of(region.bytes)});
+    const auto changed =
+        encoder_.encode_noted(notes, slice(values, elements), region.bytes.begin / width, step,
+                              region.capacity, frames_[i], digests_of(region));
     if (!changed) return false;
     report.changed += *changed;
     lengths_[i] = frames_[i].size();
     report.wire_bytes += static_cast<std::int64_t>(frames_[i].size() + sizeof lengths_[i]);
   }
+  check_digests(values);
   const std::int64_t elements = share_.size() / width;
   rule_.delta_was_encoded(static_cast<double>(report.changed) / static_cast<double>(elements),
                           watch.seconds());
@@ -132,7 +159,7 @@ Publisher::Impl::Report Publisher::Impl::prepare(base::WeightVersion version,
   report.version = version.value();
   const base::Stopwatch watch;
   learn_of_fold();
-  bool delta = delta_possible() && delta_pays(values);
+  bool delta = changes_.is_open() && delta_pays(values);
   if (delta && is_first()) {
     if (serve_store_) serve_store_();
     delta = buffers_can_take_delta();
@@ -141,7 +168,7 @@ Publisher::Impl::Report Publisher::Impl::prepare(base::WeightVersion version,
           [&](int buffer) { access_.store(buffer, StoreWords::entry(next_entry_), 0); });
     }
   }
-  base_known_ = false;  // the state is between two versions, until all of it is done
+  changes_.close();  // until all have this version, what was noted leads nowhere
   delta = delta && encode(values, {last_, version}, report);
   report.full = delta ? 0 : 1;
   if (!delta) restate(values);
@@ -196,7 +223,7 @@ void Publisher::Impl::put_full(const base::Deadline& deadline) {
   for (const Region& region : regions_) {
     const auto inside =
         static_cast<std::uint64_t>(region.bytes.begin - layout_.shard(region.buffer).begin);
-    puts_.put(state_of(region), region.buffer, layout_.slot_offset(region.buffer, slot) + inside,
+    puts_.put(image_of(region), region.buffer, layout_.slot_offset(region.buffer, slot) + inside,
               deadline);
     puts_.put(std::as_bytes(digests_of(region)), region.buffer,
               layout_.slot_digests_offset(region.buffer, slot) +
@@ -259,7 +286,12 @@ PublishResult Publisher::Impl::publish(base::WeightVersion version, std::span<co
   const bool full = result.kind == PublishResult::Kind::full;
   if (full)
     parallel::together(
-        trainers_, [&] { open_slot(deadline); }, deadline);
+        trainers_,
+        [&] {
+          if (mine.full == 0) restate(values);  // it is another rank that cannot send a delta
+          open_slot(deadline);
+        },
+        deadline);
   parallel::together(
       trainers_,
       [&] {
@@ -278,8 +310,8 @@ PublishResult Publisher::Impl::publish(base::WeightVersion version, std::span<co
   }
   last_density_ = full ? 0 : result.density;
   ++published_count_;
-  base_known_ = true;
   last_ = version;
+  if (delta_may_follow()) changes_.open();
   result.seconds = watch.seconds();
   return result;
 }
@@ -302,5 +334,7 @@ PublishResult Publisher::publish(base::WeightVersion version, std::span<const fl
 }
 
 base::WeightVersion Publisher::last() const { return impl_->last(); }
+
+ChangeLog& Publisher::changes() { return impl_->changes(); }
 
 }  // namespace physarum::weights

@@ -7,8 +7,8 @@
 
 #include "physarum/parallel/communicator.hpp"
 
+#include "physarum/weights/change_log.hpp"
 #include "physarum/weights/delta_codec.hpp"
-#include "physarum/weights/image.hpp"
 #include "physarum/weights/publisher.hpp"
 
 #include "bounded_puts.hpp"
@@ -28,6 +28,7 @@ class Publisher::Impl {
   [[nodiscard]] Range my_bytes() const { return share_; }
   [[nodiscard]] TransferType type() const { return layout_.type(); }
   [[nodiscard]] base::WeightVersion last() const { return last_; }
+  [[nodiscard]] ChangeLog& changes() { return changes_; }
   PublishResult publish(base::WeightVersion version, std::span<const float> values,
                         const base::Deadline& deadline);
 
@@ -41,11 +42,13 @@ class Publisher::Impl {
     double encode_s = 0;
   };
   [[nodiscard]] bool is_first() const { return trainers_.rank() == 0; }
-  [[nodiscard]] bool delta_possible() const;
+  /// May the next version follow this one by a delta?
+  [[nodiscard]] bool delta_may_follow() const;
   [[nodiscard]] bool buffers_can_take_delta();
   Report prepare(base::WeightVersion version, std::span<const float> values);
   bool encode(std::span<const float> values, DeltaStep step, Report& report);
   void restate(std::span<const float> values);
+  void check_digests(std::span<const float> values) const;
   [[nodiscard]] bool delta_pays(std::span<const float> values) const;
   void learn_of_fold();
   [[nodiscard]] PublishResult decide(const std::vector<Report>& reports) const;
@@ -54,7 +57,8 @@ class Publisher::Impl {
   void put_delta(const base::Deadline& deadline);
   void make_visible(const PublishResult& result);
   [[nodiscard]] std::span<base::Digest> digests_of(const Region& region);
-  [[nodiscard]] std::span<std::byte> state_of(const Region& region);
+  /// Its part of what restate() has made.
+  [[nodiscard]] std::span<const std::byte> image_of(const Region& region);
   void for_each_buffer(const std::function<void(int)>& work) const;
 
   const StoreLayout& layout_;
@@ -64,15 +68,14 @@ class Publisher::Impl {
   std::function<void()> serve_store_;
   Range share_;
   std::vector<Region> regions_;
-  AlignedBytes state_;  // of share_ in version last_; a publish brings it to the next one
+  ChangeLog changes_;  // since version last_; its memory holds the share while that is put
   base::ThreadTeam team_;
   DeltaEncoder encoder_;
   DeltaRule rule_;
   std::vector<base::Bytes> frames_;     // by region
   std::vector<std::uint64_t> lengths_;  // of frames_, as they are put
-  std::vector<base::Digest> digests_;   // of the blocks of state_
+  std::vector<base::Digest> digests_;   // of the blocks of share_ in version last_
   base::WeightVersion last_;
-  bool base_known_ = false;  // state_ is what the store has
   std::int64_t active_slot_ = -1;
   std::int64_t published_count_ = 0;
   std::int64_t next_entry_ = 0;

@@ -27,6 +27,7 @@
 
 #include "rollout/scripted_head.hpp"
 #include "support/mpi_test.hpp"
+#include "weights/noted_publisher.hpp"
 
 namespace physarum::rollout {
 
@@ -60,6 +61,7 @@ class Worker : public testing::Test {
         exchange_(
             weights::WeightExchange::make(weights::members_of(layout_), catalogue_, {}, soon())),
         hook_([this] { return exchange_.store() != nullptr && exchange_.store()->advance(); }) {
+    publisher_.emplace(*exchange_.publisher());
     options_.max_response_len = 20;
     options_.concurrency = 16;
   }
@@ -74,14 +76,14 @@ class Worker : public testing::Test {
   void publish(std::int64_t version) {
     model::ParameterStore store(config_, model::Gradients::none);
     model::initialise(config_, static_cast<std::uint64_t>(version), store.values());
-    exchange_.publisher()->publish(base::WeightVersion(version), store.values(), soon());
+    publisher_->publish(base::WeightVersion(version), store.values(), soon());
     head_.announce(version);
   }
   /// Collective. Weights that give no finite logits.
   void publish_broken(std::int64_t version) {
     const model::ParameterStore shape(config_, model::Gradients::none);
     const std::vector<float> values(shape.values().size(), std::numeric_limits<float>::quiet_NaN());
-    exchange_.publisher()->publish(base::WeightVersion(version), values, soon());
+    publisher_->publish(base::WeightVersion(version), values, soon());
     head_.announce(version);
   }
   sample::Lease lease_of(std::int64_t group, std::int64_t n_samples, std::int64_t version) {
@@ -147,6 +149,7 @@ class Worker : public testing::Test {
   parallel::Layout layout_;
   weights::CataloguePtr catalogue_;
   weights::WeightExchange exchange_;
+  std::optional<weights::test::NotedPublisher> publisher_;
   parallel::ProgressHook hook_;
   std::optional<RolloutWorker> worker_;
 };

@@ -55,6 +55,22 @@ TEST(AdamW, leaves_gaps_between_tensors_alone) {
   EXPECT_LT(weights[0], weights[3]);  // decayed too
 }
 
+TEST(AdamW, says_of_each_piece_that_it_is_done) {
+  constexpr std::int64_t piece = AdamW::piece_elements;
+  AdamW adam({}, 3 * piece, {{10, piece + 5, Decay::yes}, {piece + 7, 3 * piece, Decay::no}});
+  std::vector<float> weights(3 * piece, 1.0F);
+  const std::vector<float> gradient(3 * piece, 1.0F);
+  std::vector<std::pair<std::int64_t, std::int64_t>> pieces;
+  adam.update(weights, gradient, 1, 0.1, [&](std::int64_t begin, std::int64_t end) {
+    pieces.emplace_back(begin, end);
+    EXPECT_NE(weights[static_cast<std::size_t>(end - 1)], 1.0F);
+    EXPECT_TRUE(end == 3 * piece || weights[static_cast<std::size_t>(end)] == 1.0F);
+  });
+  const std::vector<std::pair<std::int64_t, std::int64_t>> expected = {
+      {10, piece}, {piece, piece + 5}, {piece + 7, 2 * piece}, {2 * piece, 3 * piece}};
+  EXPECT_EQ(pieces, expected);
+}
+
 TEST(AdamW, refuses_ranges_outside_the_buffer) {
   EXPECT_THROW(AdamW({}, 4, {{2, 5, Decay::no}}), base::ContractViolation);
 }

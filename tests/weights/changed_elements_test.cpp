@@ -40,10 +40,10 @@ void expect_finds_all(FindChanged find, std::size_t width) {
   }
 }
 
-Found moved_by(FindMoved find, const std::vector<std::byte>& before,
+Found moved_by(FindMoved find, const std::vector<float>& rounded,
                const std::vector<float>& values) {
   Found positions(values.size() + position_slack);
-  positions.resize(find(before.data(), values.data(), values.size(), positions.data()));
+  positions.resize(find(rounded.data(), values.data(), values.size(), positions.data()));
   return positions;
 }
 
@@ -52,16 +52,21 @@ void expect_finds_moved(FindMoved find) {
   std::mt19937 random(32);
   for (const std::size_t elements : {0, 1, 63, 64, 65, 1000, 4096}) {
     std::vector<float> values(elements);
-    for (float& value : values) value = std::bit_cast<float>(static_cast<std::uint32_t>(random()));
-    std::vector<std::byte> before(2 * elements);
-    to_transfer(values, TransferType::bf16, before);
-    EXPECT_TRUE(moved_by(find, before, values).empty());
+    for (float& value : values) {
+      value = std::bit_cast<float>(static_cast<std::uint32_t>(random()));
+      if (random() % 8 == 0)
+        value = std::bit_cast<float>(static_cast<std::uint32_t>(0x7f7fffffU + random() % 4));
+    }
+    auto rounded = values;
+    round_to_transfer(rounded, TransferType::bf16);
+    EXPECT_TRUE(moved_by(find, rounded, values).empty());
     Found expected;
     for (std::size_t i = random() % 5; i < elements; i += 1 + random() % 40) {
-      before[2 * i + random() % 2] ^= std::byte{1};
+      const std::uint32_t bit = 1U << (16 + random() % 16);
+      rounded[i] = std::bit_cast<float>(std::bit_cast<std::uint32_t>(rounded[i]) ^ bit);
       expected.push_back(static_cast<std::uint32_t>(i));
     }
-    EXPECT_EQ(moved_by(find, before, values), expected) << elements;
+    EXPECT_EQ(moved_by(find, rounded, values), expected) << elements;
   }
 }
 
@@ -69,6 +74,7 @@ TEST(ChangedValues, are_found_against_what_they_round_to) {
   expect_finds_moved(find_moved_baseline());
   expect_finds_moved(find_moved());
   if (find_moved_avx2() != nullptr) expect_finds_moved(find_moved_avx2());
+  if (find_moved_avx512() != nullptr) expect_finds_moved(find_moved_avx512());
 }
 
 class ChangedElements : public testing::TestWithParam<std::size_t> {};

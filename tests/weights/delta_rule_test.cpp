@@ -56,10 +56,10 @@ struct OtherMachine {
   double look = 1;
   double change = 1;
   [[nodiscard]] double encode_s(double density) const {
-    return static_cast<double>(rule_elements) * (look * 0.165e-9 + change * density * 6e-9);
+    return static_cast<double>(rule_elements) * (look * 0.01e-9 + change * density * 6e-9);
   }
   [[nodiscard]] double apply_s(double density) const {
-    return static_cast<double>(rule_elements) * (look * 0.05e-9 + change * density * 4e-9);
+    return static_cast<double>(rule_elements) * (look * 0.05e-9 + change * density * 5e-9);
   }
 };
 
@@ -102,7 +102,7 @@ TEST(DeltaRule, learns_what_looks_and_changes_cost_on_another_machine) {
 
 TEST(LearntCost, knows_what_a_change_costs_after_sparse_and_dense_ones) {
   const OtherMachine machine{2, 5};
-  LearntCost cost(0.165e-9, 6e-9);
+  LearntCost cost(0.01e-9, 6e-9);
   constexpr auto elements = static_cast<double>(rule_elements);
   for (int i = 0; i < 40; ++i) {
     for (const double density : {0.001, 0.3})
@@ -141,20 +141,6 @@ TEST(DeltaRule, a_rank_without_a_share_has_no_objection) {
   rule.delta_was_encoded(0, 1);
   rule.delta_was_applied(0, 0);
   EXPECT_TRUE(rule.delta_pays(1.0));
-}
-
-TEST(DeltaRule, a_sample_tells_how_much_has_changed) {
-  for (const TransferType type : {TransferType::bf16, TransferType::f32}) {
-    const auto catalogue = test::small_catalogue(type, 20'000);
-    for (const double density : {0.0, 0.01, 0.2}) {
-      test::EvolvingWeights weights(catalogue, density);
-      const Image before = weights.image();
-      weights.advance_to(1);
-      EXPECT_NEAR(sampled_density(before.bytes(), weights.flat(), type), density,
-                  0.001 + density * 0.2);
-    }
-  }
-  EXPECT_EQ(sampled_density({}, {}, TransferType::bf16), 0);
 }
 
 TEST(DeltaRule, a_publisher_with_a_slow_way_takes_the_delta) {

@@ -14,6 +14,7 @@
 #include "physarum/weights/weight_exchange.hpp"
 
 #include "evolving_weights.hpp"
+#include "noted_publisher.hpp"
 #include "support/mpi_test.hpp"
 #include "support/shared_directory.hpp"
 
@@ -72,7 +73,9 @@ class Circle {
         image_(catalogue_),
         exchange_(WeightExchange::make(members_of(layout_), catalogue_, with_directory(options),
                                        deadline())),
-        hook_([this] { return exchange_.store() != nullptr && exchange_.store()->advance(); }) {}
+        hook_([this] { return exchange_.store() != nullptr && exchange_.store()->advance(); }) {
+    if (layout_.is_trainer()) publisher_.emplace(*exchange_.publisher());
+  }
 
   [[nodiscard]] parallel::Layout& layout() { return layout_; }
   [[nodiscard]] WeightExchange& exchange() { return exchange_; }
@@ -83,7 +86,7 @@ class Circle {
     if (!layout_.is_trainer()) return;
     published_.advance_to(version);
     const auto result =
-        exchange_.publisher()->publish(base::WeightVersion(version), published_.flat(), deadline());
+        publisher_->publish(base::WeightVersion(version), published_.flat(), deadline());
     EXPECT_EQ(result.version, base::WeightVersion(version));
     EXPECT_GT(result.wire_bytes, 0);
   }
@@ -138,6 +141,7 @@ class Circle {
   Image image_;
   std::optional<physarum::test::SharedDirectory> directory_;  // of the carrier `file`
   WeightExchange exchange_;
+  std::optional<NotedPublisher> publisher_;
   parallel::ProgressHook hook_;
 };
 

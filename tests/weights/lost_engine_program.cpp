@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdio>
 #include <map>
+#include <optional>
 
 #include "physarum/parallel/mailbox.hpp"
 #include "physarum/parallel/session.hpp"
@@ -12,6 +13,7 @@
 #include "physarum/weights/weight_exchange.hpp"
 
 #include "evolving_weights.hpp"
+#include "noted_publisher.hpp"
 
 namespace {
 
@@ -101,9 +103,11 @@ int main(int argc, char** argv) {
   Farewell farewell(world);
   Image image(catalogue);
   bool good = true;
+  std::optional<test::NotedPublisher> publisher;
+  if (layout.is_trainer()) publisher.emplace(*exchange.publisher());
   const auto publish = [&](std::int64_t version) {
     weights.advance_to(version);
-    exchange.publisher()->publish(base::WeightVersion(version), weights.flat(), deadline());
+    publisher->publish(base::WeightVersion(version), weights.flat(), deadline());
   };
   if (layout.is_trainer()) publish(0);
   world.barrier(deadline());

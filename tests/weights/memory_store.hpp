@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "evolving_weights.hpp"
+#include "noted_publisher.hpp"
 #include "publisher_impl.hpp"
 #include "puller_impl.hpp"
 #include "store_words.hpp"
@@ -86,13 +87,17 @@ class MemoryStore {
     }
     publisher = std::make_unique<Publisher>(std::make_unique<Publisher::Impl>(
         layout, alone, trainer_access, std::function<void()>{}, options));
+    noted = std::make_unique<NotedPublisher>(*publisher);
     puller =
         std::make_unique<Puller>(std::make_unique<Puller::Impl>(layout, engine_access, options));
   }
 
   PublishResult publish(std::int64_t version) {
+    return publish_before(version, base::Deadline::in(10));
+  }
+  PublishResult publish_before(std::int64_t version, const base::Deadline& deadline) {
     weights.advance_to(version);
-    return publisher->publish(base::WeightVersion(version), weights.flat(), base::Deadline::in(10));
+    return noted->publish(base::WeightVersion(version), weights.flat(), deadline);
   }
   /// As after damage: the full image goes out.
   PublishResult publish_full(std::int64_t version) {
@@ -127,6 +132,7 @@ class MemoryStore {
   parallel::Communicator alone;
   std::vector<std::unique_ptr<WeightStore>> stores;
   std::unique_ptr<Publisher> publisher;
+  std::unique_ptr<NotedPublisher> noted;
   std::unique_ptr<Puller> puller;
 };
 

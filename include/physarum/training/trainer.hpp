@@ -17,6 +17,7 @@
 #include "physarum/sample/batch.hpp"
 
 #include "physarum/weights/catalogue.hpp"
+#include "physarum/weights/change_log.hpp"
 
 #include "physarum/model/config.hpp"
 
@@ -32,6 +33,8 @@ struct TrainerSetup {
   weights::TransferType transfer_type = weights::TransferType::bf16;
   double temperature = 1.0;      ///< of the rollout: logits are divided by it here too
   std::int64_t total_steps = 1;  ///< optimiser steps of the whole run, for the schedule
+  /// Where the optimiser notes what it changes, for those who publish; outlives the trainer.
+  weights::ChangeLog* changes = nullptr;
 };
 
 enum class OptimiserState { none, saved };

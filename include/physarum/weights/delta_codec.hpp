@@ -13,6 +13,7 @@
 #include "physarum/base/thread_team.hpp"
 
 #include "physarum/weights/catalogue.hpp"
+#include "physarum/weights/change_log.hpp"
 
 namespace physarum::weights {
 
@@ -56,13 +57,13 @@ class DeltaEncoder {
                                      std::span<const std::byte> after, std::int64_t first_element,
                                      DeltaStep step, std::int64_t capacity_bytes, base::Bytes& out,
                                      std::span<base::Digest> digests = {});
-  /// The same from a state to fp32 values that are rounded to the transfer type on the way. The
-  /// state becomes that of the values (some of it, if nothing is returned).
-  std::optional<std::int64_t> encode_update(std::span<std::byte> state,
-                                            std::span<const float> values,
-                                            std::int64_t first_element, DeltaStep step,
-                                            std::int64_t capacity_bytes, base::Bytes& out,
-                                            std::span<base::Digest> digests);
+  /// The same frames from what was noted (ChangeLog) of each block of a range on the way to these
+  /// fp32 values, which are rounded to the transfer type. The range begins at a block's start.
+  std::optional<std::int64_t> encode_noted(std::span<const BlockNote> notes,
+                                           std::span<const float> values,
+                                           std::int64_t first_element, DeltaStep step,
+                                           std::int64_t capacity_bytes, base::Bytes& out,
+                                           std::span<base::Digest> digests = {});
 
  private:
   struct Impl;

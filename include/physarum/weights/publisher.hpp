@@ -9,6 +9,7 @@
 #include "physarum/base/ids.hpp"
 
 #include "physarum/weights/catalogue.hpp"
+#include "physarum/weights/change_log.hpp"
 
 namespace physarum::weights {
 
@@ -19,7 +20,7 @@ struct PublishResult {
   Kind kind = Kind::full;
   double density = 1;           ///< changed share of all elements; 1 for a full one
   std::int64_t wire_bytes = 0;  ///< put into the store, digests included
-  double encode_s = 0;          ///< rounding, comparing, encoding and digests; slowest rank
+  double encode_s = 0;          ///< encoding, or rounding, and digests; slowest rank
   double put_s = 0;             ///< this rank, until its part is in the store
   double seconds = 0;           ///< this rank, from entry to visible
 };
@@ -41,13 +42,18 @@ class Publisher {
 
   /// Makes the values, rounded to the transfer type, visible as `version`. `flat` is an fp32 buffer
   /// of Catalogue::total_elements(), of which each rank reads my_elements() only. Collective over
-  /// the trainer group; the same `version` on all, greater than the last. A delta from the last one
-  /// goes out if the mode allows it and the encoded changes are small; otherwise the full image. On
-  /// return the version is visible to every engine. The first one is always full. Waits for the
-  /// other trainer ranks, until `deadline` (throws); never for engines. Failures are agreed: all
-  /// ranks throw together, the version does not become visible, and the next publish is full.
+  /// the trainer group; the same `version` on all, greater than the last. What differs from the
+  /// last one in my_elements() has been noted in changes() (a sample is checked). A delta from the
+  /// last one goes out if the mode allows it and the encoded changes are small; otherwise the full
+  /// image. On return the version is visible to every engine. The first one is always full. Waits
+  /// for the other trainer ranks, until `deadline` (throws); never for engines. Failures are
+  /// agreed: all ranks throw together, the version does not become visible, and the next publish is
+  /// full.
   PublishResult publish(base::WeightVersion version, std::span<const float> flat,
                         base::Deadline deadline);
+
+  /// Where whoever changes the weights notes what changes; as long-lived as the publisher.
+  [[nodiscard]] ChangeLog& changes();
 
   /// The last version published here; not valid() before the first.
   [[nodiscard]] base::WeightVersion last() const;
