@@ -1,6 +1,7 @@
 #include "transfer_ends.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include <sched.h>
 
@@ -61,6 +62,12 @@ TransferEnds::Way& TransferEnds::way_by(WeightCarrier carrier) {
 }
 
 void TransferEnds::meet() { world_.barrier(base::Deadline::in(patience_s)); }
+
+void TransferEnds::note(const WeightSteps& steps) {
+  if (!is_trainer()) return;
+  std::vector<float> values(steps.values_before().begin(), steps.values_before().end());
+  publisher_->changes().update(values, steps.values(), publisher_->my_elements());
+}
 
 PublishResult TransferEnds::publish(const WeightSteps& steps) {
   return publisher_->publish(base::WeightVersion(++version_), steps.values(),

@@ -31,7 +31,9 @@ class TransferEnds {
   [[nodiscard]] bool is_trainer() const { return world_.rank() == 0; }
   /// Both ranks come here; rank 0 serves meanwhile.
   void meet();
-  /// Rank 0: the next version, with these values.
+  /// Rank 0: notes the last step, as an optimiser does while it makes it.
+  void note(const WeightSteps& steps);
+  /// Rank 0: the next version, with these values; all steps were noted.
   PublishResult publish(const WeightSteps& steps);
   /// Rank 1: waits until the version is visible, and pulls it.
   PullResult pull(std::int64_t version, WeightCarrier carrier);

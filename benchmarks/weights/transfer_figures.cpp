@@ -1,7 +1,7 @@
 // Weights on their way between two ranks: rank 0 is trainer and buffer, rank 1 an engine.
 //   transfer_figures pull [MB] [apart] a full pull by each carrier, and a bare loop of MPI_Get;
 //                                      apart: as between machines, all bytes go through MPI
-//   transfer_figures delta GBPS [MB]   from the optimiser's values to the verified image: a delta,
+//   transfer_figures delta GBPS [MB]   from the optimiser's step to the verified image: a delta,
 //                                      a full image, MPI_Bcast; over links of so many Gb/s (0:
 //                                      none)
 //   transfer_figures rates GBPS [MB]   at densities from 0.1 % to 50 %: Gb/s, percent, MB of the
@@ -152,7 +152,8 @@ struct Way {
   PullResult pulled;
 };
 
-/// One version from the values that the optimiser leaves to the verified image.
+/// One version from the end of the optimiser's step, which has noted what it changed, to the
+/// verified image.
 Way bring(TransferEnds& ends, const WeightSteps& steps, std::int64_t version,
           WeightCarrier carrier = WeightCarrier::messages) {
   Way way;
@@ -198,9 +199,11 @@ void delta_part(parallel::Communicator& world, const Link& link, std::int64_t by
   bring(delta, steps, version, messages);
   for (int round = 0; round < rounds(); ++round) {
     steps.step(usual_density);
+    delta.note(steps);
     delta_by_rma.add(bring(delta, steps, ++version, rma));
     full_by_rma.add(bring(full, steps, version - 1, rma));
     steps.step(usual_density);
+    delta.note(steps);
     delta_by_messages.add(bring(delta, steps, ++version, messages));
     full_by_messages.add(bring(full, steps, version - 1, messages));
     broadcast_s.push_back(broadcast(full, full.image().bytes(), link));
@@ -229,6 +232,8 @@ void rates_part(parallel::Communicator& world, const Link& link, std::int64_t by
     for (int round = 0; round < rounds(); ++round) {
       ++version;
       steps.step(density);
+      delta.note(steps);
+      automatic.note(steps);
       by_delta.add(bring(delta, steps, version));
       by_full.add(bring(full, steps, version));
       const Way way = bring(automatic, steps, version);

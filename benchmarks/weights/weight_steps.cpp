@@ -28,6 +28,7 @@ WeightSteps::WeightSteps(std::int64_t elements)
 }
 
 void WeightSteps::step(double density) {
+  before_.assign(values_.begin(), values_.end());
   const auto gap_scale = 1 / std::log1p(-density);
   std::uniform_real_distribution<double> uniform(1e-18, 1);
   const auto gap = [&] { return static_cast<std::size_t>(std::log(uniform(random_)) * gap_scale); };

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <random>
 #include <span>
+#include <vector>
 
 #include "physarum/weights/image.hpp"
 
@@ -17,9 +18,12 @@ class WeightSteps {
   void step(double density);
   /// As a trainer has them after a step: in fp32, rounded.
   [[nodiscard]] std::span<const float> values() const { return values_; }
+  /// Before that step.
+  [[nodiscard]] std::span<const float> values_before() const { return before_; }
 
  private:
   AlignedBytes memory_;  // a trainer's is in huge pages too
+  std::vector<float> before_;
   std::span<float> values_;
   std::mt19937_64 random_{20260101};
 };

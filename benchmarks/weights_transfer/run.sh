@@ -2,7 +2,8 @@
 # Weights from a trainer to an engine: two ranks, an image of 269 MB (SmolLM2-135M in bf16), links simulated by the clock.
 #   benchmarks/run.sh weights_transfer [PART...]     parts: pull delta rates; all if none is named
 # pull:  a full pull by each carrier against a bare loop of MPI_Get, over shared memory and over TCP
-# delta: 1 % changed, from the optimiser's fp32 values to the verified image, against the full image by the same way and MPI_Bcast
+# delta: 1 % changed, from the end of the optimiser's step to the verified image, against the full image by the same way and MPI_Bcast;
+#        and what it costs the optimiser to note its changes
 # rates: deltas and full images at links of 1 to 400 Gb/s and 0.1 to 50 % changed, and what the default chooses
 # ROUNDS: 5, in turns. MB: 269.
 set -euo pipefail
@@ -11,7 +12,7 @@ parts=" ${*:-pull delta rates} "
 export ROUNDS=${ROUNDS:-5}
 megabytes=${MB:-269}
 cmake --preset release -DPHYSARUM_BENCHMARKS=ON >/dev/null
-cmake --build --preset release --target transfer_figures -- --quiet
+cmake --build --preset release --target transfer_figures noting_figures -- --quiet
 
 # jobs/launch chooses the transports itself.
 over() { # BTLS ARGUMENT...: on two ranks
@@ -34,6 +35,11 @@ if [[ $parts == *" pull "* ]]; then
   done
 fi
 if [[ $parts == *" delta "* ]]; then
+  for lr in 1e-6 1e-5; do
+    figures=$(build/benchmarks/noting_figures "$lr")
+    echo "$(value changed_percent "$figures") % changed, a step of AdamW with rounding: $(value unnoted_ms "$figures") ms, with noting $(value noted_ms "$figures") (in two passes, without noting, $(value two_passes_ms "$figures"))"
+    echo "figure noting_$lr $(awk -v noted="$(value noted_ms "$figures")" -v unnoted="$(value unnoted_ms "$figures")" 'BEGIN { printf "%.3f", noted / unnoted }') times goal <= 1.10"
+  done
   for link in "0 2" "10 15" "1 50"; do
     read -r speed goal <<<"$link"
     figures=$(over self,sm delta "$speed" "$megabytes")
