@@ -77,6 +77,8 @@ class DecodeEngine::Impl {
   void send_back(AnswerGroup& group, Answer& answer);
 
   // prefix_reuse.cpp
+  [[nodiscard]] std::int64_t known_tokens(const AnswerGroup& group, const Answer& answer,
+                                          base::WeightVersion version) const;
   [[nodiscard]] base::WeightVersion version_of_beginning(const AnswerGroup& group) const;
   void find_prompt(AnswerGroup& group);
   void hold_for(AnswerGroup& group, PrefixBlock& block);

@@ -32,10 +32,10 @@ void DecodeEngine::Impl::plan_rows() {
   for (auto& group : groups_) {
     if (!group->started) continue;
     share_prompt(*group);
-    if (!group->prompt_is_read()) {
-      plan_prompt(*group);
-      continue;
-    }
+    const auto rows = rows_.size();
+    if (!group->prompt_is_read()) plan_prompt(*group);
+    // Answers follow in the next step, or at once if there was nothing of the prompt to be read.
+    if (!group->prompt_is_read() || rows_.size() > rows) continue;
     for (auto& answer : group->answers) {
       if (answer.state == Answer::State::running) plan_answer(*group, answer);
     }

@@ -30,20 +30,37 @@ std::int64_t end_of(std::size_t index) {
 
 }  // namespace
 
+/// Tokens of an answer and its prompt whose blocks are here, if its beginning was read by a
+/// version.
+std::int64_t DecodeEngine::Impl::known_tokens(const AnswerGroup& group, const Answer& answer,
+                                              base::WeightVersion version) const {
+  PrefixCache::Place place{nullptr, version};
+  std::size_t blocks = 0;
+  while (end_of(blocks) < group.tokens(answer)) {
+    place.before = prefixes_.find(place, group.block_tokens(answer, blocks));
+    if (place.before == nullptr) break;
+    ++blocks;
+  }
+  return static_cast<std::int64_t>(blocks) * block_tokens;
+}
+
 /// By which weights the beginning of its sequences is, or will be, read. Where weights change
-/// `in_place`, answers that were begun under older ones go on with those keys and values if they
-/// are still here; after other changes none are. The newest ones first: what was read again is
-/// known by a version of that time.
+/// `in_place`, answers that were begun under older ones go on with the keys and values that are
+/// still here; after other changes none are. The version of which most is here: others may have
+/// begun with the same tokens under each.
 base::WeightVersion DecodeEngine::Impl::version_of_beginning(const AnswerGroup& group) const {
+  auto best = version();
+  std::int64_t most = 0;
   for (const auto& answer : group.answers) {
-    if (group.tokens(answer) < block_tokens) continue;
-    const auto tokens = group.block_tokens(answer, 0);
     const auto& runs = answer.result.versions;
     for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
-      if (prefixes_.find({nullptr, run->version}, tokens) != nullptr) return run->version;
+      const auto known = known_tokens(group, answer, run->version);
+      if (known <= most) continue;
+      most = known;
+      best = run->version;
     }
   }
-  return version();
+  return best;
 }
 
 /// Takes over the blocks that begin where the prompt has been read to. If an answer has no token

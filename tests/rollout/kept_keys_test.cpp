@@ -130,6 +130,29 @@ TEST_F(KeptKeys, of_equal_prompts_that_came_together_are_all_found) {
   EXPECT_EQ(engine.statistics().prompt_tokens, read);
 }
 
+/// Such as what all conversations begin with.
+TEST_F(KeptKeys, are_found_where_others_have_begun_with_the_same_since_then) {
+  const auto one = request(2 * block, 1);
+  auto engine = make_engine();
+  engine.add(one);
+  steps(engine, block + 1);
+  auto again = given_up(engine, one);
+  engine.set_weights(next_, PauseGenerationMode::in_place);
+  engine.add(again);
+  steps(engine, block);
+  again = given_up(engine, again);
+  ASSERT_EQ(again.begun[0].versions.size(), 2U);
+  auto other = request(2 * block, 1);
+  other.first_sample = base::SampleId(900);
+  engine.add(other);
+  (void)run_to_end(engine);
+  engine.set_weights(last_, PauseGenerationMode::in_place);
+  const auto read = engine.statistics().prompt_tokens;
+  engine.add(again);
+  (void)run_to_end(engine);
+  EXPECT_EQ(engine.statistics().prompt_tokens, read);
+}
+
 TEST_F(KeptKeys, are_gone_when_everything_is_to_be_read_by_new_weights) {
   for (const auto mode : {PauseGenerationMode::retract, PauseGenerationMode::abort}) {
     const auto one = request(2 * block, 1);
