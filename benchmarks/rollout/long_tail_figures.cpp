@@ -116,8 +116,8 @@ void figure(const char* name, double value, const char* unit, const std::string&
 
 int main(int count, char** arguments) {
   using namespace physarum::rollout;
-  const std::int64_t median = count > 1 ? std::atoll(arguments[1]) : 10;
-  const std::int64_t tokens = count > 2 ? std::atoll(arguments[2]) : 20'000;
+  const std::int64_t median = count > 1 ? std::atoll(arguments[1]) : 40;
+  const std::int64_t tokens = count > 2 ? std::atoll(arguments[2]) : 40'000;
   const auto plain = simulate(Form::plain, 50, 250);
   const auto partial = simulate(Form::partial, 50, 250);
   const auto in_place = simulate(Form::in_place, 50, 250);

@@ -37,6 +37,16 @@ output=$(PHYSARUM_MPIRUN=$fake "$launch" -n 2 --program "$program" nothing 2>&1)
 code=$?
 expected=$'physarum: error: one\n[vm:1] PMIX ERROR: PMIX_ERR_NOMEM in file /a/pmix_server.c at line 1'
 [ "$code" = 2 ] && [ "$output" = "$expected" ] || { echo "FAILED filter: code $code, output: $output"; failures=$((failures + 1)); }
+# It is ended when it stays though nothing is left, and only then.
+printf '%s\n' '#!/bin/sh' 'echo "a rank speaks"' 'exec tail -f /dev/null' > "$fake"
+output=$(PHYSARUM_END_PATIENCE=2 PHYSARUM_MPIRUN=$fake "$launch" -n 2 --program "$program" nothing 2>&1)
+code=$?
+expected=$'a rank speaks\nlaunch: mpirun has had no process left for 2 s and does not end; it is ended'
+[ "$code" = 3 ] && [ "$output" = "$expected" ] || { echo "FAILED stays: code $code, output: $output"; failures=$((failures + 1)); }
+printf '%s\n' '#!/bin/sh' 'sleep 6' 'exit 2' > "$fake"
+output=$(PHYSARUM_END_PATIENCE=2 PHYSARUM_MPIRUN=$fake "$launch" -n 2 --program "$program" nothing 2>&1)
+code=$?
+[ "$code" = 2 ] && [ -z "$output" ] || { echo "FAILED works: code $code, output: $output"; failures=$((failures + 1)); }
 rm -f "$fake"
 
 # A signal to the launcher reaches all ranks; its exit code is theirs.
