@@ -11,6 +11,7 @@
 #include "physarum/model/parameter_store.hpp"
 
 #include "engine_setup.hpp"
+#include "model/smollm2_shape.hpp"
 
 namespace physarum::rollout {
 
@@ -89,17 +90,9 @@ namespace {
 constexpr std::int64_t prompt_tokens = 16;
 constexpr std::int64_t vocab_size = 49152;
 
-/// The shape of SmolLM2-135M; how fast it is does not depend on what is in it.
-model::ModelConfig small_model(std::int64_t context) {
-  model::ModelConfig config;
-  config.hidden_size = 576;
-  config.num_hidden_layers = 30;
-  config.num_attention_heads = 9;
-  config.num_key_value_heads = 3;
-  config.head_dim = 64;
-  config.intermediate_size = 1536;
-  config.vocab_size = vocab_size;
-  config.tie_word_embeddings = true;
+/// How fast it is does not depend on what is in it.
+model::ModelConfig model_of(std::int64_t context) {
+  auto config = model::smollm2_shape();
   config.max_position_embeddings = context;
   return config;
 }
@@ -117,7 +110,7 @@ weights::Image random_image(const model::ModelConfig& config) {
 MeasuredEngine::MeasuredEngine(exchange::Transport& transport, std::vector<base::WorldRank> buffers,
                                const LongTail& lengths, std::int64_t room, PauseGenerationMode mode)
     : client_(transport, std::move(buffers)),
-      config_(small_model(prompt_tokens + lengths.longest())),
+      config_(model_of(prompt_tokens + lengths.longest())),
       image_(random_image(config_)),
       engine_(config_,
               {.context_tokens = prompt_tokens + lengths.longest(),

@@ -11,27 +11,13 @@
 
 #include "physarum/weights/convert.hpp"
 
+#include "model/smollm2_shape.hpp"
 #include "weight_updater.hpp"
 
 namespace physarum::training {
 namespace {
 
 using weights::TransferType;
-
-model::ModelConfig smollm2_shape() {
-  model::ModelConfig config;
-  config.model_type = "llama";
-  config.hidden_size = 576;
-  config.num_hidden_layers = 30;
-  config.num_attention_heads = 9;
-  config.num_key_value_heads = 3;
-  config.head_dim = 64;
-  config.intermediate_size = 1536;
-  config.vocab_size = 49152;
-  config.tie_word_embeddings = true;
-  config.initializer_range = 0.04;
-  return config;
-}
 
 /// Of this thread: what others do at the same time is not to count.
 double processor_s() {
@@ -61,7 +47,8 @@ double two_passes_s(AdamW& adam, model::ParameterStore& store, std::span<float> 
 }
 
 void run(double lr, int rounds) {
-  const auto config = smollm2_shape();
+  auto config = model::smollm2_shape();
+  config.initializer_range = 0.04;
   model::ParameterStore store(config, model::Gradients::allocate);
   std::mt19937 random(1);
   random_gradients(store.gradients(), random);

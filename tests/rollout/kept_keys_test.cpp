@@ -33,6 +33,12 @@ class KeptKeys : public Engine {
     EXPECT_EQ(std::ssize(one.begun), one.n_samples);
     return one;
   }
+  /// Begun by an engine of the first weights, as many tokens as fill a block, and given up.
+  static GenerateRequest begun_in(DecodeEngine& engine, const GenerateRequest& one) {
+    engine.add(one);
+    steps(engine, block + 1);
+    return given_up(engine, one);
+  }
   weights::Image next_ = random_image(config_, 6, 4);
   weights::Image last_ = random_image(config_, 7, 5);
 };
@@ -48,9 +54,7 @@ TEST_F(KeptKeys, of_an_answer_that_goes_on_are_those_of_one_that_never_stopped) 
     const auto expected = run_to_end(through);
 
     auto engine = make_engine();
-    engine.add(one);
-    steps(engine, block + 1);
-    const auto again = given_up(engine, one);
+    const auto again = begun_in(engine, one);
     engine.set_weights(next_, PauseGenerationMode::in_place);
     const auto read = engine.statistics().prompt_tokens;
     engine.add(again);
@@ -87,9 +91,7 @@ TEST_F(KeptKeys, are_read_again_from_the_last_full_block_on) {
 TEST_F(KeptKeys, are_found_after_several_changes_and_by_what_was_read_again) {
   const auto one = request(2 * block, 2);
   auto engine = make_engine();
-  engine.add(one);
-  steps(engine, block + 1);
-  auto again = given_up(engine, one);
+  auto again = begun_in(engine, one);
   engine.set_weights(next_, PauseGenerationMode::in_place);
   engine.set_weights(last_, PauseGenerationMode::in_place);
   const auto read = engine.statistics().prompt_tokens;
@@ -134,9 +136,7 @@ TEST_F(KeptKeys, of_equal_prompts_that_came_together_are_all_found) {
 TEST_F(KeptKeys, are_found_where_others_have_begun_with_the_same_since_then) {
   const auto one = request(2 * block, 1);
   auto engine = make_engine();
-  engine.add(one);
-  steps(engine, block + 1);
-  auto again = given_up(engine, one);
+  auto again = begun_in(engine, one);
   engine.set_weights(next_, PauseGenerationMode::in_place);
   engine.add(again);
   steps(engine, block);
@@ -157,9 +157,7 @@ TEST_F(KeptKeys, are_gone_when_everything_is_to_be_read_by_new_weights) {
   for (const auto mode : {PauseGenerationMode::retract, PauseGenerationMode::abort}) {
     const auto one = request(2 * block, 1);
     auto engine = make_engine();
-    engine.add(one);
-    steps(engine, block + 1);
-    const auto again = given_up(engine, one);
+    const auto again = begun_in(engine, one);
     engine.set_weights(next_, PauseGenerationMode::in_place);
     engine.set_weights(last_, mode);
     const auto read = engine.statistics().prompt_tokens;
@@ -177,9 +175,7 @@ TEST_F(KeptKeys, are_gone_when_everything_is_to_be_read_by_new_weights) {
 TEST_F(KeptKeys, are_for_nobody_who_begins_later) {
   const auto one = request(2 * block, 1);
   auto engine = make_engine();
-  engine.add(one);
-  steps(engine, block + 1);
-  const auto again = given_up(engine, one);
+  const auto again = begun_in(engine, one);
   engine.set_weights(next_, PauseGenerationMode::in_place);
   auto same = request(0, 1, 500);
   same.prompt = one.prompt;
