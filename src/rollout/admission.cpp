@@ -27,7 +27,6 @@ bool DecodeEngine::Impl::admit(AnswerGroup& group, Answer& answer) {
     group.started = true;
     if (!group.ever_started) group.age.restart();
     group.ever_started = true;
-    group.findable = limits_.prefix_reuse == PrefixReuse::on;
     group.version = version_of_beginning(group);
     group.reserved = prompt_blocks;
     group.blocks.reserve(static_cast<std::size_t>(prompt_blocks));
@@ -120,7 +119,6 @@ void DecodeEngine::Impl::join(AnswerGroup& group, Answer& answer) {
                        group.blocks.begin() + static_cast<std::ptrdiff_t>(full));
   answer.cached = group.prompt_tokens();
   answer.joined = true;
-  answer.findable = group.findable;
   find_answer(group, answer);
   // Only where what follows the full blocks was not found.
   if (answer.held.empty() && group.blocks.size() > full) {
@@ -149,14 +147,15 @@ void DecodeEngine::Impl::drop_blocks(AnswerGroup& group) {
   group.reserved = 0;
 }
 
-/// Everything is read again, so everybody lines up again: then those with the same beginnings share
-/// them again.
+/// Everything is read again, so nothing that was read is found any more, and everybody lines up
+/// again: then those with the same beginnings share them again.
 void DecodeEngine::Impl::retract() {
   for (auto& group : groups_) {
     for (auto& answer : group->answers)
       if (answer.state == Answer::State::running) send_back(*group, answer);
     stop(*group);
   }
+  prefixes_.forget();
 }
 
 /// Who has read the prompt goes on with the keys and values of the old weights, which are known by

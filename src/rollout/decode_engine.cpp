@@ -47,11 +47,9 @@ void DecodeEngine::Impl::set_weights(const weights::Image& image, PauseGeneratio
   switch (mode) {
     case PauseGenerationMode::abort:
       abort_running();
-      prefixes_.forget();
       break;
     case PauseGenerationMode::retract:
       retract();
-      prefixes_.forget();
       break;
     case PauseGenerationMode::in_place:
       keep_in_place();

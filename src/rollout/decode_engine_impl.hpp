@@ -77,6 +77,7 @@ class DecodeEngine::Impl {
   void send_back(AnswerGroup& group, Answer& answer);
 
   // prefix_reuse.cpp
+  [[nodiscard]] bool shares_prefixes() const { return limits_.prefix_reuse == PrefixReuse::on; }
   [[nodiscard]] std::int64_t known_tokens(const AnswerGroup& group, const Answer& answer,
                                           base::WeightVersion version) const;
   [[nodiscard]] base::WeightVersion version_of_beginning(const AnswerGroup& group) const;

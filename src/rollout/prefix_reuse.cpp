@@ -67,7 +67,7 @@ base::WeightVersion DecodeEngine::Impl::version_of_beginning(const AnswerGroup& 
 /// yet, one stays to be read: the first one comes from its logits.
 void DecodeEngine::Impl::find_prompt(AnswerGroup& group) {
   const auto end = group.prompt_tokens() - (group.wants_first_token() ? 1 : 0);
-  while (group.findable && group.cached == std::ssize(group.held) * block_tokens &&
+  while (shares_prefixes() && group.cached == std::ssize(group.held) * block_tokens &&
          end_of(group.held.size()) <= end) {
     auto* block = prefixes_.find(behind_prompt(group),
                                  group.block_tokens(group.answers.front(), group.held.size()));
@@ -88,7 +88,7 @@ void DecodeEngine::Impl::hold_for(AnswerGroup& group, PrefixBlock& block) {
 
 /// Full blocks of the prompt are there for others, up to one that somebody else was first to read.
 void DecodeEngine::Impl::show_prompt(AnswerGroup& group) {
-  while (group.findable && end_of(group.held.size()) <= group.cached) {
+  while (shares_prefixes() && end_of(group.held.size()) <= group.cached) {
     const auto index = group.held.size();
     auto* block =
         prefixes_.add(behind_prompt(group), group.block_tokens(group.answers.front(), index),
@@ -103,7 +103,7 @@ void DecodeEngine::Impl::show_prompt(AnswerGroup& group) {
 /// blocks, so that what follows can be found behind them. No answer has joined yet, and no row of
 /// the next step is planned.
 void DecodeEngine::Impl::share_prompt(AnswerGroup& group) {
-  for (show_prompt(group); group.findable && end_of(group.held.size()) <= group.cached;
+  for (show_prompt(group); shares_prefixes() && end_of(group.held.size()) <= group.cached;
        show_prompt(group)) {
     const auto index = group.held.size();
     auto* block =
@@ -117,7 +117,7 @@ void DecodeEngine::Impl::share_prompt(AnswerGroup& group) {
 void DecodeEngine::Impl::find_answer(AnswerGroup& group, Answer& answer) {
   const auto full = group.held.size();
   auto place = behind_prompt(group);
-  while (answer.findable && end_of(full + answer.held.size()) < group.tokens(answer)) {
+  while (shares_prefixes() && end_of(full + answer.held.size()) < group.tokens(answer)) {
     auto* block = prefixes_.find(place, group.block_tokens(answer, full + answer.held.size()));
     if (block == nullptr) break;
     pool_.release(1);
@@ -134,7 +134,7 @@ void DecodeEngine::Impl::find_answer(AnswerGroup& group, Answer& answer) {
 /// An answer gives back its blocks; the full ones can still be found. Of two answers with the same
 /// tokens the first one's stay.
 void DecodeEngine::Impl::show_answer(AnswerGroup& group, Answer& answer) {
-  if (!answer.joined || !answer.findable) return;
+  if (!answer.joined || !shares_prefixes()) return;
   const auto full = group.held.size();
   auto place = behind_prompt(group);
   if (!answer.held.empty()) place.before = answer.held.back();

@@ -32,7 +32,6 @@ struct Answer {
   std::vector<float*> blocks;
   /// Of its own blocks, the first ones, which it holds in the prefix cache.
   std::vector<PrefixBlock*> held;
-  bool findable = false;           ///< its full blocks may go to the prefix cache
   std::int64_t reserved = 0;       ///< own blocks that are not held
   std::int64_t cached = 0;         ///< positions whose keys and values are valid
   bool joined = false;             ///< has the prompt's keys and values
@@ -55,9 +54,7 @@ struct AnswerGroup {
   std::vector<float*> blocks;
   std::vector<PrefixBlock*> held;  ///< the first of the blocks
   base::WeightVersion version;     ///< once started: by which its blocks are known
-  /// Full blocks go to the prefix cache: those so far are there.
-  bool findable = false;
-  std::int64_t reserved = 0;  ///< blocks that are not held
+  std::int64_t reserved = 0;       ///< blocks that are not held
   std::int64_t cached = 0;
   std::int64_t unfinished = 0;
 
